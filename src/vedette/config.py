@@ -1,0 +1,235 @@
+"""What a user can set, where each value came from, and what is wrong with it.
+
+Order: flag > `VEDETTE_*` variable > `vedette.toml` > default. `load` is the way in; it turns every
+mistake into one sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
+
+import platformdirs
+import psutil
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from vedette.errors import FileError, InputError
+
+ENV_PREFIX = "VEDETTE_"
+CONFIG_VARIABLE = "VEDETTE_CONFIG"
+DEFAULT_FILE = "vedette.toml"
+
+KvType: TypeAlias = Literal["f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
+T = TypeVar("T")
+
+
+def _none_if_auto(value: object) -> object:
+    return None if value == "auto" else value
+
+
+def _expand_home(value: object) -> object:
+    return os.path.expanduser(value) if isinstance(value, str) else value
+
+
+# TOML and the environment have no null, so `auto` is how they undo a value set further down.
+Auto: TypeAlias = Annotated[T | None, BeforeValidator(_none_if_auto)]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value came from; `where` is the variable's name or the file's path."""
+
+    kind: Literal["flag", "environment", "file", "default"]
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.where}".rstrip()
+
+
+class Settings(BaseSettings):
+    """All settings, immutable. Made by `load`; vary one with `model_copy(update=...)`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, env_ignore_empty=True, extra="forbid", frozen=True
+    )
+
+    home: Annotated[Path, BeforeValidator(_expand_home)] = Field(
+        default_factory=lambda: platformdirs.user_cache_path("vedette"),
+        description="Folder for model weights and everything else that is kept.",
+    )
+    model: str = Field(
+        default="qwen2.5-coder-0.5b",
+        min_length=1,
+        description="Model that answers: a registry name, `hf:user/repo:QUANT`, or a path.",
+    )
+    threads: Auto[int] = Field(
+        default=None, ge=1, description="CPU threads; `auto` is one for each physical core."
+    )
+    width: int = Field(default=16, ge=1, le=256, description="Most sequences in one batch.")
+    context_tokens: Auto[int] = Field(
+        default=None,
+        ge=64,
+        description="KV cache cells; `auto` is what the job needs and memory allows.",
+    )
+    batch_tokens: int = Field(default=512, ge=1, description="Most tokens in one decode step.")
+    kv_type: KvType = Field(default="f16", description="Type of the KV cache's numbers.")
+    offline: bool = Field(default=False, description="Never use the network.")
+    max_queue: int = Field(
+        default=1024, ge=1, description="Most requests waiting in an engine; more are refused."
+    )
+
+    _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flag, then environment, then `vedette.toml`; nothing else is read."""
+        file = TomlConfigSettingsSource(settings_cls, toml_file=config_file())
+        return init_settings, env_settings, file
+
+    @property
+    def thread_count(self) -> int:
+        """Threads to use: as set, or the physical cores that this process may run on."""
+        return self.threads or usable_cores()
+
+    def origin(self, name: str) -> Origin:
+        """Where the value of the setting `name` came from."""
+        return self._origins.get(name, Origin("default"))
+
+
+def load(**flags: object) -> Settings:
+    """Read all settings. A flag that is None was not given.
+
+    Raises `InputError` for an unknown name or a wrong value, `FileError` for a configuration file
+    that cannot be read.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    _refuse_unknown(given, valid=names(), what="setting")
+    variables = _environment()
+    path = config_file()
+    in_file = _file_values(path)
+    origins = dict.fromkeys(in_file, Origin("file", str(path)))
+    origins |= {name: Origin("environment", variable) for name, variable in variables.items()}
+    origins |= dict.fromkeys(given, Origin("flag"))
+    try:
+        settings = Settings(**cast(dict[str, Any], given))
+    except ValidationError as error:
+        raise _explain(error, origins) from None
+    settings._origins = origins
+    return _beside_file(settings, path)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all settings, in the order in which they are shown."""
+    return tuple(Settings.model_fields)
+
+
+def config_file() -> Path:
+    """`VEDETTE_CONFIG`, or `vedette.toml` in the working directory; it need not exist."""
+    return Path(os.environ.get(CONFIG_VARIABLE) or DEFAULT_FILE).expanduser().absolute()
+
+
+def usable_cores() -> int:
+    """Physical cores, but no more than the CPUs that this process may run on."""
+    physical = psutil.cpu_count(logical=False) or 1
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, min(physical, len(os.sched_getaffinity(0))))
+    return physical
+
+
+def nearest(name: str, valid: Iterable[str]) -> str | None:
+    """The valid name that `name` was probably meant to be."""
+    matches = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def _environment() -> dict[str, str]:
+    """Setting name -> the variable that sets it. A variable that is set but empty counts as unset.
+
+    Raises `InputError` for a `VEDETTE_` variable that sets nothing.
+    """
+    variables = [name for name in os.environ if name.upper().startswith(ENV_PREFIX)]
+    valid = [ENV_PREFIX + name.upper() for name in names()]
+    _refuse_unknown(
+        [name.upper() for name in variables],
+        valid=[*valid, CONFIG_VARIABLE],
+        what="environment variable",
+    )
+    found = {name.upper(): name for name in variables if os.environ[name]}
+    return {
+        name: found[variable]
+        for name, variable in zip(names(), valid, strict=True)
+        if variable in found
+    }
+
+
+def _file_values(path: Path) -> dict[str, object]:
+    """The settings in the file; none if it is only the default place and not there."""
+    if not path.exists():
+        if os.environ.get(CONFIG_VARIABLE):
+            raise FileError(
+                f"{CONFIG_VARIABLE} names {path}, which does not exist",
+                hint=f"Create it, or unset {CONFIG_VARIABLE}.",
+            )
+        return {}
+    try:
+        values: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"{path} is not valid TOML: {error}", hint="Mend the file.") from None
+    except OSError as error:
+        raise FileError(
+            f"{path} cannot be read: {error.strerror}", hint="Check its permissions."
+        ) from None
+    _refuse_unknown(values, valid=names(), what="setting", where=f" in {path}")
+    return values
+
+
+def _refuse_unknown(
+    given: Iterable[str], *, valid: Iterable[str], what: str, where: str = ""
+) -> None:
+    valid = list(valid)
+    for name in given:
+        if name in valid:
+            continue
+        meant = nearest(name, valid)
+        hint = f"Did you mean {meant}?" if meant else f"Valid are {', '.join(valid)}."
+        raise InputError(f"unknown {what} {name}{where}", hint=hint)
+
+
+def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
+    """The first mistake as one sentence that names the place where it was made."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = str(first["loc"][0])
+    origin = origins.get(name, Origin("default"))
+    place = {
+        "environment": origin.where,
+        "file": f"{name} in {origin.where}",
+    }.get(origin.kind, name)
+    problem = first["msg"].replace("Input should be", "it should be")
+    about = Settings.model_fields[name].description
+    return InputError(f"{place} is {first['input']!r}: {problem}", hint=f"{name}: {about}")
+
+
+def _beside_file(settings: Settings, path: Path) -> Settings:
+    """A relative `home` in a file is meant from that file's folder, elsewhere from here."""
+    origin = settings.origin("home")
+    base = path.parent if origin.kind == "file" else Path.cwd()
+    home = Path(os.path.normpath(base / settings.home))
+    return settings.model_copy(update={"home": home})

@@ -1,0 +1,177 @@
+"""Every error that vedette raises on purpose.
+
+    VedetteError
+    ├── InputError              the caller's input is wrong                       exit 2, HTTP 400
+    │   ├── SchemaError         a schema that is not one, or cannot be enforced
+    │   ├── LabelError          a label list that cannot be used
+    │   ├── InputTooLong        one input that can never fit
+    │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
+    │   └── JournalMismatch     the journal beside the output is another job's
+    ├── FileError               a file cannot be read, written or parsed          exit 2
+    │   └── DiskFull            not enough room, said before or while writing
+    ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
+    │   ├── ModelNotFound
+    │   ├── ModelCorrupt
+    │   └── HashMismatch
+    ├── CapabilityMissing       this backend cannot do what the task needs        exit 2, HTTP 501
+    └── RequestError            one request ended without an answer               HTTP 500
+        ├── Cancelled
+        ├── DeadlineExceeded                                                      HTTP 504
+        ├── Overloaded          queue full; try again                             HTTP 429
+        ├── ConstraintFailed    the constraint engine gave up: no answer, never a free one
+        └── EngineFailed        llama.cpp returned an error
+
+Each carries a `code` for machines, a message (what was wrong, with which value) and a `hint`
+(what to do). They are raised where the cause is known and shaped for the wire in one place.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class VedetteError(Exception):
+    """Base of the tree; never raised itself."""
+
+    code: ClassVar[str] = "error"
+    http_status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def as_dict(self) -> dict[str, str]:
+        """The error of a result line: code, message and, if there is one, the hint."""
+        body = {"code": self.code, "message": self.message}
+        if self.hint:
+            body["hint"] = self.hint
+        return body
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class InputError(VedetteError):
+    """What the caller gave is wrong; asking again will not help."""
+
+    code = "invalid_input"
+    http_status = 400
+
+
+class SchemaError(InputError):
+    """A JSON Schema that is not one, or that cannot be enforced."""
+
+    code = "invalid_schema"
+
+
+class LabelError(InputError):
+    """A label list that cannot be used: empty, duplicates, unreadable."""
+
+    code = "invalid_labels"
+
+
+class InputTooLong(InputError):
+    """One input that can never fit; the message has both sizes in tokens."""
+
+    code = "input_too_long"
+
+
+class BudgetTooSmall(InputError):
+    """`max_tokens` cannot hold any legal answer."""
+
+    code = "budget_too_small"
+
+
+class JournalMismatch(InputError):
+    """The journal beside the output belongs to another job."""
+
+    code = "journal_mismatch"
+
+
+class FileError(VedetteError):
+    """A file that cannot be read, written or parsed."""
+
+    code = "file_error"
+    http_status = 400
+
+
+class DiskFull(FileError):
+    """Not enough room on the disk."""
+
+    code = "disk_full"
+    http_status = 507
+
+
+class ModelError(VedetteError):
+    """Something is wrong with the weights."""
+
+    code = "model_error"
+    http_status = 404
+
+
+class ModelNotFound(ModelError):
+    """No such name, file or repository, or offline and not in the cache."""
+
+    code = "model_not_found"
+
+
+class ModelCorrupt(ModelError):
+    """A file that is not a readable GGUF."""
+
+    code = "model_corrupt"
+
+
+class HashMismatch(ModelError):
+    """The bytes are not the ones that the registry promises."""
+
+    code = "hash_mismatch"
+
+
+class CapabilityMissing(VedetteError):
+    """The backend cannot do what the task needs."""
+
+    code = "capability_missing"
+    http_status = 501
+
+
+class RequestError(VedetteError):
+    """One request ended without an answer."""
+
+    code = "request_failed"
+
+
+class Cancelled(RequestError):
+    """The caller cancelled the request."""
+
+    code = "cancelled"
+    http_status = 499
+
+
+class DeadlineExceeded(RequestError):
+    """The request's deadline passed before its answer was complete."""
+
+    code = "deadline_exceeded"
+    http_status = 504
+
+
+class Overloaded(RequestError):
+    """The queue is full."""
+
+    code = "overloaded"
+    http_status = 429
+    retryable = True
+
+
+class ConstraintFailed(RequestError):
+    """The constraint engine gave up. The answer is withheld, never passed on unconstrained."""
+
+    code = "constraint_failed"
+
+
+class EngineFailed(RequestError):
+    """llama.cpp returned an error."""
+
+    code = "engine_failed"
+    retryable = True

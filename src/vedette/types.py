@@ -1,0 +1,183 @@
+"""The nouns that every layer shares: frozen data, no I/O, no heavy imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+FinishReason: TypeAlias = Literal["stop", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat. `content` is data: special-token spellings in it stay plain text."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A chat to be continued, or raw text.
+
+    What many items share stands first (instructions and examples), the item last.
+    `shared_messages` says how many leading messages are the same for many items: what they hold
+    stays in the cache, what follows is let go with the answer; 0 means unknown. `prefill` opens
+    the assistant's turn and is not repeated in the answer. `raw` is text without a template, in
+    which control-token spellings count as those tokens.
+    """
+
+    messages: tuple[Message, ...] = ()
+    shared_messages: int = 0
+    prefill: str = ""
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What an output may be. `source` is the text that is compiled (and hashed for caches).
+
+    `json_schema`: a JSON Schema as JSON text. `choice`: a JSON array of strings. `regex`: a
+    regular expression. `lark`: an llguidance grammar, its start rule named `start`. Strings that
+    a schema marks `"x-verbatim": true` must be spans of `input`.
+    """
+
+    kind: Literal["json_schema", "choice", "regex", "lark"]
+    source: str
+    input: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How a token is chosen. Temperature 0 is greedy; `seed` makes sampled runs repeatable."""
+
+    temperature: float = 0.0
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+    repeat_last_tokens: int = 64
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One text to be generated."""
+
+    prompt: Prompt
+    constraint: Constraint | None = None
+    max_tokens: int = 256
+    sampling: Sampling = field(default_factory=Sampling)
+    stop: tuple[str, ...] = ()
+    deadline_s: float | None = None
+    logprobs: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest:
+    """One closed question: how likely is each choice as the answer to the prompt?"""
+
+    prompt: Prompt
+    choices: tuple[str, ...]
+    deadline_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one request, or of many added up.
+
+    `prompt_tokens` counts the whole prompt, `cached_tokens` the part of it that prefix sharing
+    saved. `forced_tokens` were appended because the constraint left no choice,
+    `sampled_tokens` were chosen from logits.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    forced_tokens: int = 0
+    sampled_tokens: int = 0
+
+    @property
+    def completion_tokens(self) -> int:
+        """All tokens of the answer."""
+        return self.forced_tokens + self.sampled_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            forced_tokens=self.forced_tokens + other.forced_tokens,
+            sampled_tokens=self.sampled_tokens + other.sampled_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """Where the wall time of one request went."""
+
+    queue_ms: float = 0.0
+    prefill_ms: float = 0.0
+    decode_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLogprob:
+    """One token of an answer with its log-probability before the constraint."""
+
+    token_id: int
+    text: str
+    logprob: float
+    runner_up_gap: float
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The answer to a `Request`. `finish_reason` is `length` when `max_tokens` cut it."""
+
+    text: str
+    finish_reason: FinishReason
+    usage: Usage
+    timings: Timings = field(default_factory=Timings)
+    logprobs: tuple[TokenLogprob, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """The answer to a `ScoreRequest`: log P(choice | prompt) for each choice, in order."""
+
+    choices: tuple[str, ...]
+    logprobs: tuple[float, ...]
+    usage: Usage
+    timings: Timings = field(default_factory=Timings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a backend can do; `context_tokens` is the room for one request, prompt and answer."""
+
+    can_complete: bool = True
+    can_constrain: bool = False
+    can_score: bool = False
+    can_adapt: bool = False
+    can_see: bool = False
+    context_tokens: int = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One input of a task: id (as given, or its 1-based number), text, other columns."""
+
+    id: str
+    text: str
+    columns: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a task says about one item. `extra` holds further keys of the result line."""
+
+    value: Json
+    usage: Usage = field(default_factory=Usage)
+    extra: Mapping[str, Json] = field(default_factory=dict)
