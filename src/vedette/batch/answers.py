@@ -1,0 +1,55 @@
+"""Items in memory through a task: lazily, in order, without a journal."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from vedette.backends.base import Backend
+from vedette.tasks.base import Task
+from vedette.types import Item
+
+from .drive import Driver
+from .results import Outcome
+
+ITEMS_AHEAD = 8  # at most this many times `workers` answers wait for a slow first one
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """An item of `answers` and, once it is over, its outcome."""
+
+    item: Item
+    outcome: Outcome | None = None
+
+
+def answers(
+    items: Iterable[Item], task: Task, backend: Backend, workers: int | None = None
+) -> Generator[tuple[Item, Outcome], None, None]:
+    """Each item with its answer or its error, lazily and in order.
+
+    Up to `workers` items (None: the backend's width) are under way, and a few times as many
+    answers wait when an early item is slow. Closing the generator cancels what is in flight.
+    """
+    width = workers or backend.width
+    source = iter(items)
+    waiting: deque[_Pending] = deque()
+    exhausted = False
+    driver: Driver[_Pending] = Driver(task, backend)
+    with driver:
+        while waiting or not exhausted:
+            while not exhausted and driver.in_flight < width and len(waiting) < width * ITEMS_AHEAD:
+                item = next(source, None)
+                if item is None:
+                    exhausted = True
+                    break
+                waiting.append(_Pending(item))
+                driver.start(waiting[-1], item)
+            if driver.in_flight:
+                for pending, outcome in driver.wait():
+                    pending.outcome = outcome
+            while waiting and waiting[0].outcome is not None:
+                pending = waiting.popleft()
+                yield pending.item, cast(Outcome, pending.outcome)

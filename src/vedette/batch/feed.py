@@ -1,0 +1,94 @@
+"""Hands the runner its rows one by one, without ever blocking it on a slow stream."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from queue import Empty, Full, Queue
+from typing import Protocol
+
+from .rows import Row
+
+ROWS_AHEAD = 1024
+CLOSED_CHECK_S = 0.2
+
+
+class Feed(Protocol):
+    """Rows to come."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether no row will come any more."""
+        ...
+
+    def poll(self) -> Row | None:
+        """The next row, or None when there is none now. Raises what the reading raised."""
+        ...
+
+    def close(self) -> None:
+        """No more rows are wanted."""
+        ...
+
+
+class FileFeed:
+    """Rows of files: read when asked for, which takes no time worth a thread."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self.ended = False
+
+    def poll(self) -> Row | None:
+        """The next row; None only at the end."""
+        row = next(self._rows, None)
+        self.ended = row is None
+        return row
+
+    def close(self) -> None:
+        """Nothing is left running."""
+
+
+class StreamFeed:
+    """Rows of stdin or a pipe, which may pause: a thread reads them and calls `wake` for each."""
+
+    def __init__(self, rows: Iterator[Row], wake: Callable[[], None]) -> None:
+        self.ended = False
+        self._rows = rows
+        self._wake = wake
+        self._queue: Queue[Row | Exception | None] = Queue(ROWS_AHEAD)
+        self._closed = False
+        threading.Thread(target=self._read, name="vedette-feed", daemon=True).start()
+
+    def poll(self) -> Row | None:
+        """The next row if one has arrived. Raises what the reading raised."""
+        try:
+            row = self._queue.get_nowait()
+        except Empty:
+            return None
+        if isinstance(row, Exception):
+            raise row
+        self.ended = row is None
+        return row
+
+    def close(self) -> None:
+        """The thread ends with its next row; one that waits for input is left to the process."""
+        self._closed = True
+
+    def _read(self) -> None:
+        last: Exception | None = None
+        try:
+            for row in self._rows:
+                if not self._put(row):
+                    return
+        except Exception as error:
+            last = error  # raised again by `poll`, in the runner's thread
+        self._put(last)
+
+    def _put(self, row: Row | Exception | None) -> bool:
+        while not self._closed:
+            try:
+                self._queue.put(row, timeout=CLOSED_CHECK_S)
+            except Full:
+                continue
+            self._wake()
+            return True
+        return False

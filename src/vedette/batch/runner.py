@@ -1,0 +1,274 @@
+"""Runs a job: rows in, result lines out, in input order, resumable at any moment."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+
+from vedette.backends.base import Backend
+from vedette.errors import DiskFull, FileError, InputError
+from vedette.tasks.base import Task
+from vedette.types import Item
+
+from .drive import RETRY_AFTER_S, Driver
+from .feed import Feed, FileFeed, StreamFeed
+from .interrupt import Interrupt
+from .journal import Journal
+from .outputs import Output, check_output, has_content, is_file, open_output
+from .progress import NoProgress, Progress, Snapshot
+from .results import Outcome, body_of, is_error, job_hash, job_identity, line_of, row_key
+from .rows import BadRow, Row
+from .source import Source
+from .summary import Summary
+
+ROWS_AHEAD = 4096
+"""Rows may be answered this far ahead of the first unanswered one; each waits as a key only."""
+
+STOP_WITHIN_S = 10.0  # how long an interrupted job waits for its cancelled requests to end
+REPORT_EVERY_S = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A task over the rows of a source.
+
+    `out` is a file (its journal is `<out>.journal` unless `journal` names another) or `-` for
+    stdout, which has a journal only when one is named. `workers` None means the backend's width.
+    `retry_failed` asks rows again that ended in an error; `fresh` forgets earlier runs.
+    """
+
+    source: Source
+    task: Task
+    backend: Backend
+    out: str = "-"
+    journal: str | None = None
+    workers: int | None = None
+    retry_failed: bool = False
+    fresh: bool = False
+    retry_after_s: tuple[float, ...] = RETRY_AFTER_S
+
+
+def check(source: Source, out: str = "-", journal: str | None = None) -> None:
+    """Find what is wrong with a job's files before a model is loaded for it.
+
+    Raises `FileError` or `InputError`; creates the folder of the output if it is missing.
+    """
+    files = source.check()
+    check_output(out)
+    path = journal_path(out, journal)
+    if path is not None:
+        check_output(path)
+    for target in (target for target in (out, path) if target and is_file(target)):
+        if any(os.path.exists(file.path) and _is_same(target, file.path) for file in files):
+            raise FileError(f"{target} is both input and output", hint="choose another --out")
+
+
+def journal_path(out: str, journal: str | None = None) -> str | None:
+    """Where the journal of an output is, or None when it has none."""
+    return journal or (f"{out}.journal" if is_file(out) else None)
+
+
+def run(job: Job, progress: Progress | None = None) -> Summary:
+    """Answer every row of the job and write its result line.
+
+    The same job again goes on where it stopped. Ctrl-C or SIGTERM ends it early with a summary
+    that says so. Raises `FileError` (missing or unwritable files, a damaged journal), `DiskFull`,
+    `InputError` (options that cannot be met), `JournalMismatch`, and whatever a task raises that
+    is no `InputError` or `RequestError`; what was answered until then is kept.
+    """
+    check(job.source, job.out, job.journal)
+    if job.workers is not None and job.workers < 1:
+        raise InputError(f"--workers is {job.workers}; it must be at least 1, or auto")
+    identity = job_identity(job.task, job.backend)
+    path = journal_path(job.out, job.journal)
+    if has_content(job.out) and not (path and os.path.exists(path)) and not job.fresh:
+        raise FileError(
+            f"{job.out} has content already, and no journal says that it is this job's",
+            hint="choose another --out, or write it anew with --fresh",
+        )
+    with ExitStack() as stack:
+        journal = stack.enter_context(
+            Journal.open(path, identity, fresh=job.fresh) if path else Journal.temporary(identity)
+        )
+        output = stack.enter_context(closing(open_output(job.out, fresh=job.fresh)))
+        driver: Driver[bytes] = stack.enter_context(
+            Driver(job.task, job.backend, retry_after_s=job.retry_after_s)
+        )
+        shown = stack.enter_context(closing(progress or NoProgress()))
+        interrupt = stack.enter_context(Interrupt(driver.wake))
+        runner = _Runner(job, journal, output, driver, shown, interrupt)
+        runner.run()
+        if journal.torn_bytes:
+            note = f"{journal.path}: dropped the torn last line ({journal.torn_bytes:,} bytes)"
+            output.notes.insert(0, note)
+        return runner.summary(path, tuple(output.notes))
+
+
+def _is_same(target: str, path: str) -> bool:
+    return os.path.exists(target) and os.path.samefile(target, path)
+
+
+class _Runner:
+    """The state of one run: what has been read and not yet written, and the counts."""
+
+    def __init__(
+        self,
+        job: Job,
+        journal: Journal,
+        output: Output,
+        driver: Driver[bytes],
+        progress: Progress,
+        interrupt: Interrupt,
+    ) -> None:
+        self._job = job
+        self._journal = journal
+        self._output = output
+        self._driver = driver
+        self._progress = progress
+        self._interrupt = interrupt
+        self._workers = job.workers or job.backend.width
+        self._hash = job_hash(job_identity(job.task, job.backend))
+        self._retried = journal.forget_errors() if job.retry_failed else 0
+        # Rows read and not written: the id, and the row's key or a bad row's result.
+        self._window: deque[tuple[str, bytes | None, bytes]] = deque()
+        self._asking: set[bytes] = set()
+        self._total: int | None = None
+        self._items = self._errors = self._asked = self._done_again = 0
+        self._from_journal = self._duplicates = self._bad_rows = 0
+        self._began_s = time.monotonic()
+        self._reported_s = 0.0
+
+    def run(self) -> None:
+        """Read, ask, settle and write until the rows are through or a signal comes."""
+        self._total = self._job.source.total()
+        self._began_s = time.monotonic()
+        with closing(self._feed()) as feed:
+            try:
+                self._work_through(feed)
+            except DiskFull:
+                raise
+            except Exception:
+                self._settle(self._driver.take())
+                self._write_ready()
+                raise
+        if self._interrupt.requested:
+            self._stop()
+        else:
+            self._output.finish()
+        self._report(always=True)
+
+    def summary(self, journal: str | None, notes: tuple[str, ...]) -> Summary:
+        """What was done."""
+        return Summary(
+            items=self._items,
+            ok=self._items - self._errors,
+            errors=self._errors,
+            asked=self._asked - len(self._asking),
+            done_again=self._done_again,
+            retried=self._retried,
+            retried_requests=self._driver.retried_requests,
+            from_journal=self._from_journal,
+            duplicates=self._duplicates,
+            bad_rows=self._bad_rows,
+            usage=self._driver.usage,
+            wall_s=time.monotonic() - self._began_s,
+            total=self._total,
+            interrupted=self._interrupt.requested,
+            out=self._job.out,
+            journal=journal,
+            notes=notes,
+        )
+
+    def _work_through(self, feed: Feed) -> None:
+        while not self._interrupt.requested:
+            feed_is_dry = self._take_rows(feed)
+            self._write_ready()
+            if self._driver.in_flight or (feed_is_dry and not feed.ended):
+                self._settle(self._driver.wait())
+            elif feed.ended and not self._window:
+                return
+
+    def _feed(self) -> Feed:
+        source = self._job.source
+        if all(file.is_regular for file in source.check()):
+            return FileFeed(source.rows())
+        return StreamFeed(source.rows(), self._driver.wake)
+
+    def _take_rows(self, feed: Feed) -> bool:
+        """Take rows until enough are under way; whether the feed had no more to give for now."""
+        while self._driver.in_flight < self._workers and len(self._window) < ROWS_AHEAD:
+            row = feed.poll()
+            if row is None:
+                return True
+            self._take(row)
+        return False
+
+    def _take(self, row: Row) -> None:
+        """Give a row its place in the window, and start it unless its answer is there or coming."""
+        if isinstance(row, BadRow):
+            self._bad_rows += 1
+            self._window.append((row.id, None, body_of(row.error)))
+            return
+        key = row_key(self._hash, row)
+        self._window.append((row.id, key, b""))
+        if self._journal.is_old(key):
+            self._from_journal += 1
+        elif key in self._journal or key in self._asking:
+            self._duplicates += 1
+        else:
+            self._ask(key, row)
+
+    def _ask(self, key: bytes, item: Item) -> None:
+        self._asked += 1
+        self._done_again += self._journal.was_started(key)
+        self._journal.start(key)
+        self._asking.add(key)
+        self._driver.start(key, item)
+
+    def _settle(self, over: list[tuple[bytes, Outcome]]) -> None:
+        for key, outcome in over:
+            self._journal.add(key, body_of(outcome))
+            self._asking.discard(key)
+
+    def _write_ready(self) -> None:
+        """Write the lines at the head of the window whose results are there."""
+        while self._window:
+            row_id, key, body = self._window[0]
+            if key is not None:
+                if key not in self._journal:
+                    break
+                body = self._journal.get(key)
+            self._output.put(line_of(row_id, body))
+            self._window.popleft()
+            self._items += 1
+            self._errors += is_error(body)
+        self._report()
+
+    def _stop(self) -> None:
+        """Cancel what is under way, keep what has its answer nevertheless."""
+        self._driver.stop()
+        deadline = time.monotonic() + STOP_WITHIN_S
+        while self._driver.in_flight and (left := deadline - time.monotonic()) > 0:
+            self._settle(self._driver.wait(left))
+        self._write_ready()
+
+    def _report(self, *, always: bool = False) -> None:
+        now = time.monotonic()
+        if not always and now - self._reported_s < REPORT_EVERY_S:
+            return
+        self._reported_s = now
+        answered = self._asked - len(self._asking)
+        pace = answered / (now - self._began_s) if answered else 0.0
+        left = None if self._total is None or not pace else (self._total - self._items) / pace
+        self._progress.update(
+            Snapshot(
+                done=self._items,
+                total=self._total,
+                errors=self._errors,
+                items_per_s=pace,
+                eta_s=left,
+            )
+        )
