@@ -1,0 +1,1 @@
+"""Anything that answers requests, behind one protocol."""

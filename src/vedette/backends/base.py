@@ -1,0 +1,73 @@
+"""The seam: tasks, batch and serve speak `Backend` and never know where tokens come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
+
+from vedette.types import Capabilities, Completion, Json, Request, ScoreRequest, Scores
+
+Result: TypeAlias = Completion | Scores
+R_co = TypeVar("R_co", bound=Result, covariant=True)
+
+
+class Handle(Protocol[R_co]):
+    """A request under way. Safe to use from any thread."""
+
+    def result(self, timeout_s: float | None = None) -> R_co:
+        """Wait for the answer. Raises its typed error, or TimeoutError if it is still running."""
+        ...
+
+    def cancel(self) -> None:
+        """Ask for the end; `result` then raises `Cancelled` unless the answer was already there."""
+        ...
+
+    def on_done(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once when `result` will not block; at once if that is so already.
+
+        It runs on the backend's own thread and must not block.
+        """
+        ...
+
+    def __iter__(self) -> Iterator[str]:
+        """Whole characters of text as they are decided. Ends, or raises, as `result` does."""
+        ...
+
+    def __await__(self) -> Generator[Any, None, R_co]:
+        """Await the answer from an asyncio task; cancelling the task cancels the request."""
+        ...
+
+
+class Backend(Protocol):
+    """Anything that answers requests: the in-process engine, a llama-server, a URL."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What can be asked of it."""
+        ...
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What an answer depends on: model file and its hash, or URL and model name."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many requests are worth having under way at once."""
+        ...
+
+    @overload
+    def submit(self, request: Request) -> Handle[Completion]: ...
+    @overload
+    def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
+    def submit(self, request: Request | ScoreRequest) -> Handle[Result]:
+        """Queue a request and return at once. Raises `InputError` for one that can never be met."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text under the model's own tokenizer."""
+        ...
+
+    def close(self) -> None:
+        """End it; requests under way are cancelled."""
+        ...

@@ -1,0 +1,82 @@
+"""The in-process engine as a backend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import overload
+
+from vedette.backends.base import Handle, Result
+from vedette.engine.core import EngineCore
+from vedette.engine.options import EngineOptions
+from vedette.engine.stats import EngineStats
+from vedette.models.fingerprint import file_sha256
+from vedette.models.locate import locate
+from vedette.types import Capabilities, Completion, Json, Request, ScoreRequest, Scores
+
+
+class LocalBackend:
+    """Implements `Backend` on a GGUF of this machine.
+
+    `model` is a registry name, `hf:user/repo:QUANT` or a path; it must be here already. Raises
+    `ModelNotFound` with the command that fetches it, `ModelCorrupt` for an unreadable file.
+    """
+
+    def __init__(self, model: str | Path, options: EngineOptions | None = None) -> None:
+        weights = locate(str(model))
+        self._name = weights.name
+        self._sha256 = weights.sha256 or file_sha256(weights.path)
+        self.path = weights.path
+        self.engine = EngineCore(weights.path, options)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Completes, constrains and scores."""
+        return Capabilities(
+            can_constrain=True,
+            can_score=True,
+            context_tokens=self.engine.max_context_tokens,
+        )
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """The file's hash and what changes its numbers: the cache's type."""
+        return {"model_sha256": self._sha256, "kv_type": self.engine.options.kv_type}
+
+    @property
+    def name(self) -> str:
+        """The model as it was asked for."""
+        return self._name
+
+    @property
+    def width(self) -> int:
+        """Requests worth having under way: twice the batch, so that none of its places is empty."""
+        return 2 * self.engine.options.width
+
+    @property
+    def stats(self) -> EngineStats:
+        """The engine's running totals."""
+        return self.engine.stats
+
+    @overload
+    def submit(self, request: Request) -> Handle[Completion]: ...
+    @overload
+    def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
+    def submit(self, request: Request | ScoreRequest) -> Handle[Result]:
+        """Queue a request; see `Backend.submit`."""
+        return self.engine.submit(request)
+
+    def check(self, request: Request | ScoreRequest) -> None:
+        """Find out whether a request could ever be met. Raises `InputError` if not."""
+        self.engine.check(request)
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text."""
+        return self.engine.tokenizer.count(text)
+
+    def show_prompt(self, request: Request | ScoreRequest) -> str:
+        """The request's prompt as the model reads it, control tokens spelt out."""
+        return self.engine.tokenizer.render(request.prompt)
+
+    def close(self) -> None:
+        """End the engine and free the model."""
+        self.engine.close()

@@ -1,0 +1,1 @@
+"""The in-process engine: knows tokens, not tasks."""

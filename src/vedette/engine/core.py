@@ -1,0 +1,193 @@
+"""The in-process engine: requests in, handles out. Knows tokens, not tasks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import overload
+
+import psutil
+
+from vedette.errors import EngineFailed, InputError
+from vedette.types import Completion, Prompt, Request, ScoreRequest, Scores
+
+from .constraint.compiler import Compiler
+from .generate import Generation
+from .llama.model import Model
+from .loop import Loop
+from .options import EngineOptions, check_request
+from .score import ChoiceTrie, RootWork, Scoring
+from .sequence import Sequence
+from .stats import EngineStats
+from .ticket import Ticket
+from .tokens import PromptTokens, Tokenizer
+
+# Of the memory that is free when the engine starts, the part that a KV cache may take.
+_MEMORY_SHARE = 0.5
+
+
+class EngineCore:
+    """A model, a cache and the loop over them. Use as a context manager, or call `close`.
+
+    Raises `ModelNotFound`, `ModelCorrupt` or `EngineFailed` when it cannot start.
+    """
+
+    def __init__(self, path: Path, options: EngineOptions | None = None) -> None:
+        self.options = options or EngineOptions()
+        self.model = Model(path)
+        self.tokenizer = Tokenizer(self.model)
+        self._compiler: Compiler | None = None
+        self._compiler_lock = threading.Lock()
+        self._eog = frozenset(self.model.eog_tokens)
+        self._users = threading.Condition()
+        self._n_users = 0
+        self._closed = False
+        try:
+            self._loop = Loop(self.model, self.options, self._max_cells())
+        except BaseException:
+            self.model.close()
+            raise
+
+    def _max_cells(self) -> int:
+        wanted = self.options.max_context_tokens or self.model.train_context_tokens
+        in_memory = psutil.virtual_memory().available * _MEMORY_SHARE
+        fits = int(in_memory / self.model.kv_bytes_per_token(self.options.kv_type))
+        return max(256, min(wanted, self.model.train_context_tokens, fits))
+
+    @property
+    def max_context_tokens(self) -> int:
+        """Room for one request: prompt and answer together."""
+        return self._loop.max_cells
+
+    @property
+    def stats(self) -> EngineStats:
+        """Running totals."""
+        return self._loop.stats
+
+    @property
+    def compiler(self) -> Compiler:
+        """The constraint compiler; building its vocabulary takes about a second, so on demand."""
+        with self._compiler_lock:
+            if self._compiler is None:
+                self._compiler = Compiler(self.model)
+            return self._compiler
+
+    @overload
+    def submit(self, request: Request) -> Ticket[Completion]: ...
+    @overload
+    def submit(self, request: ScoreRequest) -> Ticket[Scores]: ...
+    def submit(self, request: Request | ScoreRequest) -> Ticket[Completion] | Ticket[Scores]:
+        """Queue a request. Raises `InputError` at once for one that can never be met."""
+        with self._in_use():
+            if isinstance(request, ScoreRequest):
+                return self._submit_score(request)
+            return self._submit_text(request)
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        """Hold the model open: `close` waits. Raises `EngineFailed` when it is closed already."""
+        with self._users:
+            if self._closed:
+                raise EngineFailed("the engine is closed")
+            self._n_users += 1
+        try:
+            yield
+        finally:
+            with self._users:
+                self._n_users -= 1
+                self._users.notify_all()
+
+    def _encode(self, prompt: Prompt) -> PromptTokens:
+        tokens = self.tokenizer.encode(prompt)
+        if not tokens.ids:
+            raise InputError("the prompt is empty", hint="give it at least one character")
+        return tokens
+
+    def check(self, request: Request | ScoreRequest) -> None:
+        """Compile the constraint or the choices without running anything. Raises `InputError`."""
+        self.tokenizer.encode(request.prompt)
+        if isinstance(request, ScoreRequest):
+            self._trie(request.choices)
+        elif request.constraint:
+            self.compiler.matcher(request.constraint)
+
+    def _trie(self, choices: tuple[str, ...]) -> ChoiceTrie:
+        return ChoiceTrie(choices, tuple(tuple(self.tokenizer.encode_text(c)) for c in choices))
+
+    def _submit_text(self, request: Request) -> Ticket[Completion]:
+        check_request(request)
+        prompt = self._encode(request.prompt)
+        matcher = self.compiler.matcher(request.constraint) if request.constraint else None
+        ticket: Ticket[Completion] = Ticket()
+        work = Generation(
+            request,
+            ticket,
+            self.tokenizer,
+            self._eog,
+            matcher,
+            use_forced=self.options.use_forced,
+        )
+        sequence = Sequence(
+            work=work,
+            tokens=prompt.ids,
+            n_prompt=len(prompt.ids),
+            n_total=len(prompt.ids) + request.max_tokens,
+            n_shared=prompt.n_shared,
+            deadline=_deadline(request.deadline_s),
+        )
+        try:
+            work.begin(sequence)
+            if not sequence.finished:
+                self._loop.submit(sequence)
+        except BaseException:
+            work.close()
+            raise
+        return ticket
+
+    def _submit_score(self, request: ScoreRequest) -> Ticket[Scores]:
+        prompt = self._encode(request.prompt)
+        trie = self._trie(request.choices)
+        ticket: Ticket[Scores] = Ticket()
+        sequence = Sequence(
+            work=RootWork(Scoring(trie, ticket, self._eog)),
+            tokens=prompt.ids,
+            n_prompt=len(prompt.ids),
+            n_total=len(prompt.ids) + sum(map(len, trie.branches)),
+            n_shared=prompt.n_shared,
+            logits_from=len(prompt.ids) - 1,
+            deadline=_deadline(request.deadline_s),
+        )
+        self._loop.submit(sequence)
+        return ticket
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a plain text. Raises `EngineFailed` when the engine is closed."""
+        with self._in_use():
+            return self.tokenizer.count(text)
+
+    def close(self) -> None:
+        """End the loop and free the memory; requests under way fail with `Cancelled`."""
+        with self._users:
+            self._closed = True
+            self._users.wait_for(lambda: self._n_users == 0)
+        self._loop.close()
+        self.model.close()
+
+    def __enter__(self) -> EngineCore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _deadline(seconds: float | None) -> float | None:
+    return None if seconds is None else time.monotonic() + seconds

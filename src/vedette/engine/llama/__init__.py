@@ -1,0 +1,1 @@
+"""The only ctypes code: llama.cpp's library, models, contexts, batches and samplers."""

@@ -1,0 +1,335 @@
+"""The engine's loop: admit, plan, decode, settle."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vedette.errors import (
+    Cancelled,
+    DeadlineExceeded,
+    EngineFailed,
+    InputTooLong,
+    Overloaded,
+    VedetteError,
+)
+
+from .cells import Cells, Start
+from .constraint.matcher import MaskTable
+from .generate import Generation
+from .llama.batch import Batch
+from .llama.context import Context, ContextSpec
+from .llama.model import Model
+from .options import EngineOptions
+from .plan import Slice, plan
+from .score import BranchWork, RootWork
+from .sequence import Sequence
+from .stats import EngineStats
+
+
+class Loop:
+    """Runs sequences on one context, on a thread of its own.
+
+    `submit` may be called from any thread; everything else happens on the loop's thread, so no
+    other state is locked. The context starts small and is opened anew, larger, when a request
+    needs it and nothing else is live.
+    """
+
+    def __init__(self, model: Model, options: EngineOptions, max_cells: int) -> None:
+        self.stats = EngineStats()
+        self.max_cells = max_cells
+        self._model = model
+        self._options = options
+        self._queue: deque[Sequence] = deque()
+        self._live: list[Sequence] = []
+        self._forks: deque[Sequence] = deque()
+        self._changed = threading.Condition()
+        self._closing = False
+        self._failure: EngineFailed | None = None
+        self._open(min(options.cells, max_cells))
+        self._batch = Batch(options.batch_tokens)
+        self._masks = MaskTable(options.n_outputs, model.n_vocab)
+        self._thread = threading.Thread(target=self._run, name="vedette-engine", daemon=True)
+        self._thread.start()
+
+    def _open(self, cells: int) -> None:
+        options = self._options
+        spec = ContextSpec(
+            cells=cells,
+            n_seq=options.n_seq,
+            batch_tokens=options.batch_tokens,
+            n_outputs=options.n_outputs,
+            threads=options.threads,
+            kv_type=options.kv_type,
+        )
+        self._context = Context(self._model, spec)
+        self._cells = Cells(self._context, idle_cells=cells // 4, sharing=options.share_prefixes)
+
+    def submit(self, sequence: Sequence) -> None:
+        """Queue a sequence. Raises `InputTooLong` or `Overloaded` at once."""
+        if sequence.n_total > self.max_cells:
+            raise InputTooLong(
+                f"the prompt has {sequence.n_prompt} tokens and the answer may take "
+                f"{sequence.n_total - sequence.n_prompt}; together at most {self.max_cells} fit",
+                hint="shorten the input, lower max_tokens, or choose a model with more context",
+            )
+        with self._changed:
+            if self._closing:
+                raise self._failure or EngineFailed("the engine is closed")
+            if len(self._queue) >= self._options.max_queue:
+                raise Overloaded(
+                    f"{len(self._queue)} requests are waiting already", hint="try again later"
+                )
+            self._queue.append(sequence)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """End the thread; whatever is under way fails with `Cancelled`."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while self._has_work():
+                self._step()
+        except Exception as error:
+            # A fault of ours. Nobody may wait for ever: it becomes the answer of all requests.
+            self._failure = _internal_error(error)
+        with self._changed:
+            self._closing = True
+            waiting = [*self._live, *self._forks, *self._queue]
+            self._queue.clear()
+        for sequence in waiting:
+            sequence.work.fail(self._failure or Cancelled("the engine was closed"))
+        self._live, self._forks = [], deque()
+        self._context.close()
+
+    def _has_work(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._live or self._closing)
+            return not self._closing
+
+    def _step(self) -> None:
+        started = time.perf_counter()
+        self._drop_ended()
+        self._admit()
+        slices = plan(self._live, self._options.batch_tokens, self._options.n_outputs)
+        if not slices:
+            return
+        rows, decode_s = self._decode(slices)
+        if rows is None:
+            return
+        self._settle(slices, rows)
+        step_s = time.perf_counter() - started
+        self.stats.record(self._batch.n_tokens, len(rows), decode_s, step_s)
+
+    def _drop_ended(self) -> None:
+        """Take out what was cancelled or is too late, queued or live."""
+        now = time.monotonic()
+        with self._changed:
+            queued = [*self._queue]
+        for sequence in [*self._live, *queued]:
+            if sequence.work.cancelled:
+                self._fail(sequence, Cancelled("the request was cancelled"))
+            elif sequence.deadline is not None and now > sequence.deadline:
+                self._fail(sequence, DeadlineExceeded("the deadline passed before the answer"))
+
+    def _admit(self) -> None:
+        """Move sequences from the queue to the live ones while there is room."""
+        self._admit_forks()
+        while self._queue and self._width() < self._options.width:
+            sequence = self._queue[0]
+            if self._waits_for_prefix(sequence):
+                return
+            if sequence.n_total > self._context.cells:
+                if self._live:
+                    return
+                if not self._grow(sequence):
+                    continue
+            # Positions whose logits are wanted must be computed, so they cannot be shared.
+            known = sequence.tokens[: sequence.logits_from]
+            start = self._cells.start(known, sequence.n_total, self._spare_ids())
+            if start is None:
+                return
+            with self._changed:
+                self._queue.popleft()
+            self._begin(sequence, start)
+
+    def _begin(self, sequence: Sequence, start: Start) -> None:
+        sequence.start = start
+        sequence.admitted_at = time.monotonic()
+        sequence.n_cached = sequence.prefix_tokens = start.n_cached
+        self.stats.tokens_shared += start.n_cached
+        self.stats.requests += 1
+        self._live.append(sequence)
+
+    def _width(self) -> int:
+        return sum(sequence.parent is None for sequence in self._live)
+
+    def _spare_ids(self) -> int:
+        """Sequence ids that forks and kept prefixes need, so that nobody waits for ever."""
+        return min(4, self._options.n_seq // 4)
+
+    def _waits_for_prefix(self, sequence: Sequence) -> bool:
+        """Whether another sequence is just computing the part that this one would share."""
+        n = sequence.n_shared
+        if not (n and self._options.share_prefixes):
+            return False
+        shared = sequence.tokens[:n]
+        return not self._cells.covers(shared) and any(
+            other.n_cached < n == other.n_shared and other.tokens[:n] == shared
+            for other in self._live
+        )
+
+    def _grow(self, sequence: Sequence) -> bool:
+        """A context that holds the sequence; the kept prefixes go with the old one.
+
+        False where llama.cpp cannot allocate it: the sequence fails, the old size is back.
+        """
+        old = self._context.cells
+        self._context.close()
+        failure: EngineFailed | None = None
+        for cells in (min(self.max_cells, max(sequence.n_total, 2 * old)), sequence.n_total):
+            try:
+                self._open(cells)
+                return True
+            except EngineFailed as error:
+                failure = error
+        self._open(old)
+        assert failure is not None
+        self._fail(sequence, failure)
+        return False
+
+    def _admit_forks(self) -> None:
+        while self._forks:
+            branch = self._forks[0]
+            assert branch.parent is not None
+            seq_id = self._cells.fork(branch.parent.seq_id, branch.n_cached)
+            if seq_id is None:
+                return
+            self._forks.popleft()
+            branch.start = Start(seq_id, branch.n_cached, None, 0)
+            self._live.append(branch)
+
+    def _decode(self, slices: list[Slice]) -> tuple[NDArray[np.float32] | None, float]:
+        """Run the step's batch; the logits' view, or None when llama.cpp failed."""
+        self._batch.clear()
+        for part in slices:
+            sequence = part.sequence
+            tokens = sequence.tokens[sequence.n_cached : sequence.n_cached + part.n_tokens]
+            self._batch.add(sequence.seq_id, tokens, sequence.n_cached, part.n_wanted)
+        began = time.perf_counter()
+        try:
+            self._context.decode(self._batch)
+        except EngineFailed as error:
+            for part in slices:
+                self._fail(part.sequence, error)
+            return None, 0.0
+        decode_s = time.perf_counter() - began
+        for part in slices:
+            self._advance(part.sequence, part.n_tokens)
+        n_outputs = sum(part.n_wanted for part in slices)
+        return self._context.logits(n_outputs), decode_s
+
+    def _advance(self, sequence: Sequence, n_tokens: int) -> None:
+        sequence.n_cached += n_tokens
+        if sequence.n_cached == sequence.n_shared and sequence.parent is None:
+            self._cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
+
+    def _settle(self, slices: list[Slice], rows: NDArray[np.float32]) -> None:
+        self._prepare_masks(slices)
+        row = index = 0
+        for part in slices:
+            sequence = part.sequence
+            index += part.n_tokens
+            if not part.n_wanted:
+                continue
+            own = rows[row : row + part.n_wanted]
+            row += part.n_wanted
+            if sequence.start is None:  # its request failed earlier in this step
+                continue
+            sequence.first_logits_at = sequence.first_logits_at or time.monotonic()
+            try:
+                sequence.work.settle(sequence, own, index - part.n_wanted)
+            except Exception as error:  # whatever went wrong is this request's answer
+                typed = error if isinstance(error, VedetteError) else _internal_error(error)
+                self._fail(sequence, typed)
+                continue
+            self._after(sequence)
+        self._live = [s for s in self._live if not s.finished]
+
+    def _prepare_masks(self, slices: list[Slice]) -> None:
+        """Compute the masks of all sequences that will sample, together."""
+        sampling: list[Generation] = []
+        for part in slices:
+            work = part.sequence.work
+            if isinstance(work, Generation):
+                work.context, work.mask = self._context, None
+                if work.matcher is not None and part.n_wanted and not part.sequence.n_pending:
+                    sampling.append(work)
+        masks = self._masks.fill([work.matcher for work in sampling if work.matcher is not None])
+        for i, work in enumerate(sampling):
+            work.mask = masks[i]
+
+    def _after(self, sequence: Sequence) -> None:
+        """Fork what asks for it; release what has ended."""
+        work = sequence.work
+        if isinstance(work, RootWork) and work.ready_to_fork:
+            work.ready_to_fork = False
+            n = sequence.n_prompt
+            for path in work.scoring.trie.branches:
+                tokens = [*sequence.tokens[:n], *path]
+                branch = Sequence(
+                    work=BranchWork(work.scoring, path, sequence),
+                    tokens=tokens,
+                    n_prompt=n,
+                    n_total=len(tokens),
+                    logits_from=n,
+                    deadline=sequence.deadline,
+                    parent=sequence,
+                    n_cached=n,
+                )
+                self._forks.append(branch)
+        if sequence.finished:
+            if sequence.n_shared == 0 and isinstance(work, Generation):
+                self._cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_cached])
+            self._release(sequence)
+            parent = sequence.parent
+            if parent is not None and parent.finished:
+                self._release(parent)
+
+    def _release(self, sequence: Sequence) -> None:
+        sequence.finished = True
+        start, sequence.start = sequence.start, None
+        if start is None:
+            return
+        if sequence.parent is None:
+            self._cells.finish(start)
+        else:
+            self._cells.release_id(start.seq_id)
+
+    def _fail(self, sequence: Sequence, error: BaseException) -> None:
+        """End a request with an error, and with it all the sequences that serve it."""
+        root = sequence.parent or sequence
+        root.work.fail(error)
+        for member in [s for s in self._live if s is not root and s.parent is root]:
+            self._release(member)
+        self._release(root)
+        self._forks = deque(s for s in self._forks if s.parent is not root)
+        self._live = [s for s in self._live if not s.finished]
+        with self._changed:
+            if root in self._queue:
+                self._queue.remove(root)
+
+
+def _internal_error(error: Exception) -> EngineFailed:
+    """A fault of the engine itself in the caller's terms; the original is its cause."""
+    failure = EngineFailed(f"the engine stumbled: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure

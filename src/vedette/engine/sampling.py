@@ -1,0 +1,41 @@
+"""Small operations on one row of logits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Row = NDArray[np.float32]  # (n_vocab,)
+MaskRow = NDArray[np.int32]  # (n_vocab / 32,), one bit per token, low bit first
+
+
+def _allowed(mask: MaskRow, n_vocab: int) -> NDArray[np.bool_]:
+    bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[:n_vocab]
+    return bits.view(np.bool_)
+
+
+def greedy(row: Row, mask: MaskRow | None) -> int:
+    """The likeliest token that the mask allows.
+
+    The likeliest of all is nearly always allowed, and then one bit decides.
+    """
+    best = int(row.argmax())
+    if mask is None or (int(mask[best >> 5]) >> (best & 31)) & 1:
+        return best
+    allowed = np.flatnonzero(_allowed(mask, row.size))
+    return int(allowed[row[allowed].argmax()])
+
+
+def mask_in_place(row: Row, mask: MaskRow | None) -> None:
+    """Make every token that the mask forbids impossible."""
+    if mask is not None:
+        row[~_allowed(mask, row.size)] = -np.inf
+
+
+def log_softmax_at(row: Row, tokens: Sequence[int]) -> list[float]:
+    """Log-probabilities of some tokens under the whole vocabulary (temperature 1, unmasked)."""
+    peak = float(row.max())
+    total = float(np.exp(row - peak).sum(dtype=np.float64))
+    return [float(row[token]) - peak - float(np.log(total)) for token in tokens]

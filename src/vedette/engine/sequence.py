@@ -1,0 +1,98 @@
+"""The engine's one noun: a list of tokens, some in the cache, the rest pending."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vedette.types import Timings, Usage
+
+from .cells import Start
+
+
+class Work(Protocol):
+    """What a sequence is run for: a text to be generated, or a branch of a trie to be scored."""
+
+    def settle(self, sequence: Sequence, rows: NDArray[np.float32], first_index: int) -> None:
+        """Use the logits of a step.
+
+        `rows` follow the positions from `sequence.logits_from` on, (n, n_vocab), valid only
+        during the call; `first_index` is the batch index of the first. Appends tokens or sets
+        `sequence.finished`. A typed error raised here ends this request only.
+        """
+        ...
+
+    def fail(self, error: BaseException) -> None:
+        """End the request with an error."""
+        ...
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller has asked for the end."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """`tokens[:n_cached]` are in the cache, the rest is pending.
+
+    Logits are wanted from position `logits_from` on. `n_total` bounds what it may grow to;
+    `n_shared` leading tokens are the same for many items.
+    """
+
+    work: Work
+    tokens: list[int]
+    n_prompt: int
+    n_total: int
+    n_shared: int = 0
+    logits_from: int = 0
+    deadline: float | None = None
+    start: Start | None = None
+    parent: Sequence | None = None
+    n_cached: int = 0
+    finished: bool = False
+    prefix_tokens: int = 0
+    submitted_at: float = field(default_factory=time.monotonic)
+    admitted_at: float = 0.0
+    first_logits_at: float = 0.0
+
+    @property
+    def seq_id(self) -> int:
+        """Its number in the KV cache; only while it is live."""
+        assert self.start is not None
+        return self.start.seq_id
+
+    @property
+    def n_pending(self) -> int:
+        """Tokens not in the cache yet."""
+        return len(self.tokens) - self.n_cached
+
+    @property
+    def in_prompt(self) -> bool:
+        """Still being prefilled."""
+        return self.n_cached < self.n_prompt
+
+    def timings(self) -> Timings:
+        """Where the time went, up to now."""
+        now = time.monotonic()
+        first = self.first_logits_at or now
+        admitted = self.admitted_at or now
+        return Timings(
+            queue_ms=(admitted - self.submitted_at) * 1e3,
+            prefill_ms=max(0.0, first - admitted) * 1e3,
+            decode_ms=max(0.0, now - first) * 1e3,
+        )
+
+    def usage(self, forced_tokens: int, sampled_tokens: int) -> Usage:
+        """Tokens of this request so far."""
+        return Usage(
+            prompt_tokens=self.n_prompt,
+            # Forced tokens of the answer may come from the cache too; they are no prompt.
+            cached_tokens=min(self.prefix_tokens, self.n_prompt),
+            forced_tokens=forced_tokens,
+            sampled_tokens=sampled_tokens,
+        )

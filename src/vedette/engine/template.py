@@ -1,0 +1,100 @@
+"""The model's chat template, run in a sandbox, with the messages kept apart from its own text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import NoReturn
+
+from jinja2 import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from vedette.errors import InputError, ModelError
+from vedette.types import Prompt
+
+# The form that a model without a template of its own gets.
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+# Contents travel through the template as these marks, so that nothing in them can be mistaken
+# for the template's own control tokens. Private-use characters, unlikely in a template.
+_MARK = re.compile("\ue0f0(\\d+)\ue0f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of the rendered prompt: the template's own (`trusted`), or a message's content."""
+
+    text: str
+    trusted: bool
+    message: int | None = None
+
+
+def _refuse(message: str) -> NoReturn:
+    raise TemplateError(message)
+
+
+class ChatTemplate:
+    """Renders messages to segments. Raises `ModelError` for a template that does not compile."""
+
+    def __init__(self, source: str | None, *, bos: str = "", eos: str = "") -> None:
+        self.source = source or CHATML
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        )
+        environment.globals["raise_exception"] = _refuse
+        environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
+        try:
+            self._template = environment.from_string(self.source)
+        except TemplateError as error:
+            raise ModelError(f"the model's chat template does not compile: {error}") from error
+        self._specials = {"bos_token": bos, "eos_token": eos}
+        # The frame depends on the roles only, and a job asks the same roles for every item.
+        self._frame = lru_cache(maxsize=64)(self._render_frame)
+
+    def _render_frame(self, roles: tuple[str, ...]) -> tuple[str | int, ...]:
+        messages = [{"role": role, "content": f"\ue0f0{i}\ue0f1"} for i, role in enumerate(roles)]
+        try:
+            text = self._template.render(
+                messages=messages,
+                add_generation_prompt=True,
+                enable_thinking=False,
+                tools=None,
+                **self._specials,
+            )
+        except Exception as error:  # a template is foreign code and can raise anything
+            raise InputError(
+                f"the model's chat template refuses these messages ({', '.join(roles)}): {error}"
+            ) from error
+        parts = _MARK.split(text)
+        frame = [int(part) if i % 2 else part for i, part in enumerate(parts)]
+        missing = set(range(len(roles))) - {part for part in frame if isinstance(part, int)}
+        if missing:
+            raise InputError(
+                f"the model's chat template drops the {roles[min(missing)]} message",
+                hint="fold it into the user message",
+            )
+        return tuple(part for part in frame if part != "")
+
+    def segments(self, prompt: Prompt) -> list[Segment]:
+        """The prompt in order, the assistant's turn opened and begun with `prefill`."""
+        if not prompt.messages:
+            raise InputError("the prompt has no message")
+        frame = self._frame(tuple(message.role for message in prompt.messages))
+        segments = [
+            Segment(part, True)
+            if isinstance(part, str)
+            else Segment(prompt.messages[part].content, False, part)
+            for part in frame
+        ]
+        if prompt.prefill:
+            segments.append(Segment(prompt.prefill, False))
+        return segments
+
+    def render(self, prompt: Prompt) -> str:
+        """The prompt as one text, for people."""
+        return "".join(segment.text for segment in self.segments(prompt))

@@ -1,0 +1,92 @@
+"""From prompts to token ids, and from token ids back to text piece by piece."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vedette.types import Prompt
+
+from .llama.model import Model
+from .template import ChatTemplate, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTokens:
+    """A prompt as token ids; the first `n_shared` are the same for many items."""
+
+    ids: list[int]
+    n_shared: int
+
+
+class Tokenizer:
+    """The model's own tokenizer and chat template.
+
+    Text between the template's parts is tokenised on its own and never read as control tokens,
+    so an item that contains `<|im_end|>` cannot end its turn, and the tokens of the shared part
+    do not depend on the item.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._template = ChatTemplate(
+            model.chat_template, bos=model.special_text("bos"), eos=model.special_text("eos")
+        )
+        self._cached_ids = lru_cache(maxsize=256)(self._segment_ids)
+        self._pieces: dict[int, bytes] = {}
+
+    @property
+    def n_vocab(self) -> int:
+        """How many tokens there are."""
+        return self._model.n_vocab
+
+    def _segment_ids(self, segment: Segment) -> tuple[int, ...]:
+        return tuple(self._model.tokenize(segment.text, special=segment.trusted))
+
+    def encode(self, prompt: Prompt) -> PromptTokens:
+        """Tokens of a prompt, the assistant's turn opened."""
+        ids: list[int] = []
+        n_shared: int | None = None
+        if prompt.raw is not None:
+            return PromptTokens(
+                self._model.tokenize(prompt.raw, add_bos=self._model.adds_bos, special=True), 0
+            )
+        for segment in self._template.segments(prompt):
+            if segment.message is not None and segment.message >= prompt.shared_messages:
+                n_shared = len(ids) if n_shared is None else n_shared
+            ids.extend(self._cached_ids(segment))
+        return PromptTokens(ids, n_shared or 0 if prompt.shared_messages else 0)
+
+    def render(self, prompt: Prompt) -> str:
+        """The prompt as one text, for people."""
+        return prompt.raw if prompt.raw is not None else self._template.render(prompt)
+
+    def count(self, text: str) -> int:
+        """Tokens of a plain text."""
+        return len(self._model.tokenize(text))
+
+    def encode_text(self, text: str) -> list[int]:
+        """Token ids of a plain text, without template."""
+        return self._model.tokenize(text)
+
+    def piece(self, token: int) -> bytes:
+        """Bytes of one token of an answer; empty for control tokens."""
+        if (piece := self._pieces.get(token)) is None:
+            piece = self._pieces[token] = self._model.piece(token)
+        return piece
+
+
+class Detokenizer:
+    """Collects the bytes of tokens and hands out whole characters."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def push(self, piece: bytes) -> str:
+        """Characters completed by these bytes."""
+        return self._decoder.decode(piece)
+
+    def finish(self) -> str:
+        """What is left of a broken character, as U+FFFD."""
+        return self._decoder.decode(b"", final=True)

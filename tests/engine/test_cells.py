@@ -1,0 +1,239 @@
+"""Cells and ids are handed out within what there is, and all come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from vedette.engine.cells import Cells, Start
+
+N_SEQ = 8
+CAPACITY = 64
+SPARE_IDS = 2
+
+
+class FakeContext:
+    """Counts physical cells as a unified cache does: shared ones once."""
+
+    def __init__(self, *, drops_suffix: bool = True, cells: int = CAPACITY) -> None:
+        self.cells = cells
+        self.spec = SimpleNamespace(n_seq=N_SEQ)
+        self.drops_suffix = drops_suffix
+        self._next = 0
+        self.held: dict[int, list[int]] = {}
+
+    def share(self, source: int, target: int, n_tokens: int) -> None:
+        assert not self.held.get(target), "the target of a share must be empty"
+        if not self.drops_suffix:
+            assert len(self.held[source]) == n_tokens, "a state cannot be cut"
+        assert len(self.held[source]) >= n_tokens
+        self.held[target] = self.held[source][:n_tokens]
+
+    def holds(self, seq_id: int, n_tokens: int) -> bool:
+        return len(self.held.get(seq_id, ())) >= n_tokens
+
+    def drop(self, seq_id: int) -> None:
+        self.held.pop(seq_id, None)
+
+    def grow(self, seq_id: int, n_tokens: int) -> None:
+        own = self.held.setdefault(seq_id, [])
+        own.extend(range(self._next, self._next + n_tokens))
+        self._next += n_tokens
+        assert self.n_occupied <= self.cells, "the cache is over capacity"
+
+    @property
+    def n_occupied(self) -> int:
+        return len({cell for own in self.held.values() for cell in own})
+
+
+@dataclass
+class Live:
+    start: Start
+    tokens: list[int]
+    n_total: int
+    n_cached: int
+    forks: list[int] = field(default_factory=list)
+    fork_cells: int = 0
+
+
+class CellsInUse(RuleBasedStateMachine):
+    """Sequences start, grow to what they reserved, fork, are kept and finish, in any order."""
+
+    @initialize(drops_suffix=st.booleans(), idle_cells=st.integers(0, CAPACITY))
+    def begin(self, drops_suffix: bool, idle_cells: int) -> None:
+        self.context = FakeContext(drops_suffix=drops_suffix)
+        self.cells = Cells(self.context, idle_cells=idle_cells)
+        self.live: list[Live] = []
+
+    @rule(prompt=st.lists(st.integers(0, 1), min_size=1, max_size=30), n_more=st.integers(1, 34))
+    def start(self, prompt: list[int], n_more: int) -> None:
+        n_total = len(prompt) + n_more
+        start = self.cells.start(prompt[:-1], n_total, SPARE_IDS)
+        if start is None:
+            assert self.live, "a sequence that fits must get room when nothing else is live"
+            return
+        assert start.n_cached < len(prompt)
+        assert len(self.context.held.get(start.seq_id, ())) == start.n_cached
+        self.live.append(Live(start, [*prompt, *[2] * n_more], n_total, start.n_cached))
+
+    @rule(which=st.integers(0, 100), n=st.integers(1, 30))
+    def grow(self, which: int, n: int) -> None:
+        if self.live:
+            own = self.live[which % len(self.live)]
+            n = min(n, own.n_total - own.n_cached - own.fork_cells)
+            self.context.grow(own.start.seq_id, n)
+            own.n_cached += n
+
+    @rule(which=st.integers(0, 100))
+    def keep(self, which: int) -> None:
+        if self.live:
+            own = self.live[which % len(self.live)]
+            if own.n_cached:
+                self.cells.keep(own.start.seq_id, own.tokens[: own.n_cached])
+
+    @rule(which=st.integers(0, 100))
+    def fork(self, which: int) -> None:
+        if self.live:
+            own = self.live[which % len(self.live)]
+            room = own.n_total - own.n_cached - own.fork_cells
+            if room and own.n_cached:
+                child = self.cells.fork(own.start.seq_id, own.n_cached)
+                if child is not None:
+                    own.forks.append(child)
+                    own.fork_cells += 1
+                    self.context.grow(child, 1)
+
+    @rule(which=st.integers(0, 100))
+    def finish(self, which: int) -> None:
+        if self.live:
+            own = self.live.pop(which % len(self.live))
+            for child in own.forks:
+                self.cells.release_id(child)
+            self.cells.finish(own.start)
+
+    @invariant()
+    def every_id_is_in_one_place(self) -> None:
+        if hasattr(self, "cells"):
+            ids = [own.start.seq_id for own in self.live]
+            ids += [child for own in self.live for child in own.forks]
+            ids += [*self.cells._kept, *self.cells._free_ids]
+            assert sorted(ids) == list(range(N_SEQ))
+
+    @invariant()
+    def what_is_promised_fits(self) -> None:
+        if hasattr(self, "cells"):
+            assert self.cells._reserved + self.cells.kept_cells <= CAPACITY
+
+    @invariant()
+    def what_is_kept_is_in_the_cache(self) -> None:
+        if hasattr(self, "cells"):
+            for seq_id, kept in self.cells._kept.items():
+                assert len(self.context.held[seq_id]) == kept.n_tokens
+
+    def teardown(self) -> None:
+        if not hasattr(self, "cells"):
+            return
+        while self.live:
+            self.finish(0)
+        assert self.cells._reserved == 0
+        assert all(kept.users == 0 for kept in self.cells._kept.values())
+        assert self.cells.n_free_ids + len(self.cells._kept) == N_SEQ
+        assert self.context.n_occupied <= self.cells.kept_cells
+
+
+TestCellsInUse = CellsInUse.TestCase
+TestCellsInUse.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+
+
+@pytest.fixture
+def context() -> FakeContext:
+    return FakeContext()
+
+
+def run(cells: Cells, context: FakeContext, tokens: list[int], *, keep: bool = True) -> None:
+    """One whole life of a sequence."""
+    start = cells.start(tokens[:-1], len(tokens), SPARE_IDS)
+    assert start is not None
+    context.grow(start.seq_id, len(tokens) - start.n_cached)
+    if keep:
+        cells.keep(start.seq_id, tokens)
+    cells.finish(start)
+
+
+def test_a_kept_prefix_is_what_the_next_sequence_starts_from(context: FakeContext) -> None:
+    cells = Cells(context, idle_cells=32)
+    run(cells, context, [1, 2, 3, 4])
+    start = cells.start([1, 2, 3, 9], 10, SPARE_IDS)
+    assert start is not None
+    assert start.n_cached == 3
+    assert start.reserved_cells == 7
+
+
+def test_without_sharing_nothing_is_kept(context: FakeContext) -> None:
+    cells = Cells(context, idle_cells=32, sharing=False)
+    run(cells, context, [1, 2, 3, 4])
+    assert cells.kept_cells == context.n_occupied == 0
+    assert cells.start([1, 2, 3, 4], 10, SPARE_IDS).n_cached == 0
+
+
+def test_the_least_recently_used_goes_first_and_one_in_use_stays(context: FakeContext) -> None:
+    cells = Cells(context, idle_cells=CAPACITY)
+    for token in (1, 2, 3):
+        run(cells, context, [token] * 15)
+    start = cells.start([1] * 15, 17, SPARE_IDS)  # stands on the oldest
+    assert start is not None
+    assert start.n_cached == 15
+    assert cells.start([7], 30, SPARE_IDS) is not None  # one of the others has to go
+    assert [cells.covers([token] * 15) for token in (1, 2, 3)] == [True, False, True]
+
+
+def test_what_is_kept_stays_within_the_idle_limit(context: FakeContext) -> None:
+    cells = Cells(context, idle_cells=25)
+    for token in range(6):
+        run(cells, context, [token] * 10)
+    assert cells.kept_cells == 20
+
+
+def test_a_short_match_with_a_long_kept_sequence_does_not_block_for_ever(
+    context: FakeContext,
+) -> None:
+    cells = Cells(context, idle_cells=CAPACITY)
+    run(cells, context, [1] * 30)
+    assert cells.kept_cells == 30
+    # Two tokens in common; with all 30 pinned only 34 cells would be left.
+    start = cells.start([1, 1, 5, 5], CAPACITY, SPARE_IDS)
+    assert start is not None
+    assert start.n_cached == 0
+
+
+def test_a_fork_takes_the_id_of_a_kept_prefix_when_none_is_free(context: FakeContext) -> None:
+    cells = Cells(context, idle_cells=CAPACITY)
+    start = cells.start([9], 10, SPARE_IDS)
+    assert start is not None
+    context.grow(start.seq_id, 2)
+    for n in range(1, N_SEQ):
+        cells.keep(start.seq_id, [n, n])
+    assert cells.n_free_ids == 0
+    assert cells.fork(start.seq_id, 2) is not None
+
+
+def test_a_state_is_shared_only_as_a_whole() -> None:
+    context = FakeContext(drops_suffix=False)
+    cells = Cells(context, idle_cells=32)
+    run(cells, context, [1, 2, 3, 4])
+    assert cells.start([1, 2, 3, 9], 10, SPARE_IDS).n_cached == 0
+    assert cells.start([1, 2, 3, 4, 9], 10, SPARE_IDS).n_cached == 4
+
+
+def test_a_prefix_that_the_memory_has_let_go_is_not_used() -> None:
+    context = FakeContext(drops_suffix=False)
+    cells = Cells(context, idle_cells=32)
+    run(cells, context, [1, 2, 3, 4])
+    (kept_id,) = cells._kept
+    context.held[kept_id] = []
+    assert cells.start([1, 2, 3, 4, 9], 10, SPARE_IDS).n_cached == 0

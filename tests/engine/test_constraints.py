@@ -1,0 +1,348 @@
+"""What is compiled, what is refused and in which words, and what is narrowed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vedette.engine.constraint import Compiler, Matcher
+from vedette.engine.constraint.json_schema import bounded
+from vedette.engine.constraint.matcher import MaskTable
+from vedette.engine.llama.model import Model
+from vedette.errors import ConstraintFailed, InputError, LabelError, SchemaError
+from vedette.types import Constraint
+
+MAX_TOKENS = 3000
+
+
+class Machine:
+    """A compiler, and random texts under what it compiles."""
+
+    def __init__(self, path: Path) -> None:
+        self.model = Model(path)
+        self.compiler = Compiler(self.model)
+        self._masks = MaskTable(1, self.model.n_vocab)
+
+    def matcher(self, kind: Any, source: object, text: str = "") -> Matcher:
+        raw = source if isinstance(source, str) else json.dumps(source)
+        return self.compiler.matcher(Constraint(kind, raw, text))
+
+    def random_text(self, matcher: Matcher, chance: np.random.Generator) -> str:
+        """Any of the texts that are allowed: forced tokens, else one at random, to the end."""
+        raw = b""
+        for _ in range(MAX_TOKENS):
+            tokens = matcher.forced()
+            if not tokens:
+                (mask,) = self._masks.fill([matcher])
+                matcher.check()
+                bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
+                tokens = [int(chance.choice(np.flatnonzero(bits[: self.model.n_vocab])))]
+            for token in tokens:
+                if token in self.model.eog_tokens:
+                    return raw.decode()
+                matcher.accept(token)
+                raw += self.model.piece(token)
+            if matcher.must_end:
+                return raw.decode()
+        raise AssertionError(f"no end in sight: {raw[:200]!r}")
+
+    def accepts(self, matcher: Matcher, text: str) -> bool:
+        try:
+            for token in self.model.tokenize(text):
+                matcher.accept(token)
+        except ConstraintFailed:
+            return False
+        return matcher.may_end
+
+
+@pytest.fixture(scope="module")
+def machine(tiny_full: Path) -> Iterator[Machine]:
+    machine = Machine(tiny_full)
+    yield machine
+    machine.model.close()
+
+
+def an_object(required: int = 100, **properties: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties)[:required],
+    }
+
+
+VERBATIM = {"type": ["string", "null"], "x-verbatim": True}
+NUMBER = {"type": "integer"}
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("{nope", r"not JSON: .*line 1, column 2"),
+        ("[1]", "must be a JSON object, this is list"),
+        ({"type": "strin"}, "not a JSON Schema: at /type"),
+        (an_object(a={"minLength": -1}), "at /properties/a/minLength"),
+        ({"not": {"type": "string"}}, 'cannot be enforced: .*"not"'),
+        ({"type": "array", "uniqueItems": True}, 'cannot be enforced: .*"uniqueItems"'),
+        ({"if": NUMBER, "then": {"minimum": 3}}, "cannot be enforced"),
+        ({"type": "string", "pattern": "(?=a)b"}, "cannot be enforced"),
+        # The alternatives overlap as written, so that either may be meant.
+        ({"oneOf": [an_object(0, a=NUMBER), an_object(b=NUMBER)]}, "cannot be enforced: oneOf"),
+    ],
+)
+def test_a_schema_that_cannot_be_enforced_is_refused_with_the_reason(
+    machine: Machine, source: object, what: str
+) -> None:
+    with pytest.raises(SchemaError, match=what):
+        machine.matcher("json_schema", source)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "error", "what"),
+    [
+        ("choice", '["a", "a"]', LabelError, "distinct"),
+        ("choice", "[]", LabelError, "at least one"),
+        ("choice", '[""]', LabelError, "non-empty"),
+        ("choice", "a, b", LabelError, "not a JSON array"),
+        ("choice", '["a", 1]', LabelError, "array of strings"),
+        ("choice", '{"a": 1}', LabelError, "array of strings"),
+        ("regex", "[a-z", InputError, "this regex cannot be enforced"),
+        ("lark", "start: missing", InputError, "this lark cannot be enforced"),
+    ],
+)
+def test_other_constraints_are_refused_with_the_reason(
+    machine: Machine, kind: str, source: str, error: type[Exception], what: str
+) -> None:
+    with pytest.raises(error, match=what):
+        machine.matcher(kind, source)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "what"),
+    [
+        (an_object(v={"type": "string", "x-verbatim": True}), "", "which is empty"),
+        (
+            an_object(v={"type": "string", "x-verbatim": True, "maxLength": 3}),
+            "word",
+            "no word of at most 3 characters",
+        ),
+        (an_object(v={"type": "integer", "x-verbatim": True}), "x", "goes with type string"),
+        (an_object(v={**VERBATIM, "pattern": "a"}), "x", "combined with pattern"),
+        (an_object(v={**VERBATIM, "minLength": 5}), "x", "combined with minLength"),
+        (an_object(v={**VERBATIM, "x-verbatim": "yes"}), "x", "must be true or false"),
+        ({"anyOf": [VERBATIM]}, "x", "anyOf cannot be enforced above"),
+        ({**an_object(v=VERBATIM), "minProperties": 1}, "x", "minProperties cannot be enforced"),
+        ({"type": "array", "items": VERBATIM, "uniqueItems": True}, "x", "uniqueItems cannot"),
+        ({"type": "array", "items": VERBATIM, "minItems": 3, "maxItems": 2}, "x", "minItems 3"),
+        ({**an_object(v=VERBATIM), "required": ["w"]}, "x", "'w' is not declared"),
+        ({"$ref": "#/$defs/v", "$defs": {"v": VERBATIM}}, "x", r"\$ref"),
+    ],
+)
+def test_verbatim_where_it_cannot_be_enforced_is_refused(
+    machine: Machine, schema: object, text: str, what: str
+) -> None:
+    with pytest.raises(SchemaError, match=what):
+        machine.matcher("json_schema", schema, text)
+
+
+def test_an_input_that_is_no_unicode_is_refused(machine: Machine) -> None:
+    with pytest.raises(InputError, match="not valid Unicode"):
+        machine.matcher("json_schema", an_object(v=VERBATIM), "a\ud800b")
+
+
+# Narrowing
+
+
+def test_strings_arrays_and_objects_are_bounded_throughout() -> None:
+    schema = an_object(
+        a={"type": "string"},
+        b={"type": ["array", "null"], "items": {"type": "string", "minLength": 300}},
+        c={"anyOf": [an_object(d={"type": "string"}), {"type": "null"}]},
+    )
+    narrow = bounded(schema)
+    assert narrow["additionalProperties"] is False
+    assert narrow["properties"]["a"]["maxLength"] == 256
+    assert narrow["properties"]["b"]["maxItems"] == 64
+    assert narrow["properties"]["b"]["items"]["maxLength"] == 300
+    inner = narrow["properties"]["c"]["anyOf"][0]
+    assert inner["additionalProperties"] is False
+    assert inner["properties"]["d"]["maxLength"] == 256
+    assert "maxLength" not in schema["properties"]["a"]  # the caller's own is left alone
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "maxLength": 1000},
+        {"type": "string", "enum": ["a"]},
+        {"type": "string", "pattern": "^a+$"},
+        {"type": "array", "maxItems": 1000},
+        {"type": "object", "properties": {}, "additionalProperties": {"type": "integer"}},
+    ],
+)
+def test_what_the_author_bounded_is_left_alone(schema: dict[str, object]) -> None:
+    assert bounded(schema) == schema
+
+
+def test_an_object_described_in_several_places_can_still_be_met(machine: Machine) -> None:
+    every = {"allOf": [an_object(a=NUMBER), an_object(b=NUMBER)]}
+    assert machine.accepts(machine.matcher("json_schema", every), '{"a":1,"b":2}')
+    beside = {**an_object(a=NUMBER), "anyOf": [an_object(b=NUMBER), an_object(c=NUMBER)]}
+    assert machine.accepts(machine.matcher("json_schema", beside), '{"a":1,"c":2}')
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_every_text_under_a_schema_is_valid_against_it(machine: Machine, seed: int) -> None:
+    schema = an_object(
+        2,
+        level={"enum": ["INFO", "WARN", None]},
+        parts={"type": "array", "items": {"type": "number", "maximum": 50}, "maxItems": 3},
+        name={"type": "string", "maxLength": 12},
+        more={"anyOf": [an_object(0, ok={"type": "boolean"}), {"type": "null"}]},
+    )
+    text = machine.random_text(machine.matcher("json_schema", schema), np.random.default_rng(seed))
+    value = json.loads(text)
+    jsonschema_rs.validate(schema, value)
+    assert value.keys() <= schema["properties"].keys()
+
+
+# Choices, expressions, grammars
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    choices=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=6, unique=True),
+    seed=st.integers(0, 2**32),
+)
+def test_a_choice_is_one_of_the_choices_whatever_stands_in_them(
+    machine: Machine, choices: list[str], seed: int
+) -> None:
+    matcher = machine.matcher("choice", choices)
+    assert machine.random_text(matcher, np.random.default_rng(seed)) in choices
+    assert all(machine.accepts(machine.matcher("choice", choices), c) for c in choices)
+
+
+def test_regex_and_lark_give_what_they_say(machine: Machine) -> None:
+    chance = np.random.default_rng(0)
+    for _ in range(5):
+        text = machine.random_text(machine.matcher("regex", "[a-c]{3}-[0-9]{2}"), chance)
+        assert len(text) == 6
+        assert text[3] == "-"
+        grammar = 'start: "<" word ">"\nword: /[xy]{2}/'
+        assert machine.random_text(machine.matcher("lark", grammar), chance)[1:-1] in (
+            *("xx", "xy", "yx", "yy"),
+        )
+
+
+def test_a_matcher_is_its_caller_s_own(machine: Machine) -> None:
+    first, second = machine.matcher("regex", "ab"), machine.matcher("regex", "ab")
+    (token,) = machine.model.tokenize("a")
+    first.accept(token)
+    with pytest.raises(ConstraintFailed):
+        first.accept(token)
+    assert machine.accepts(second, "ab")
+
+
+def test_a_token_that_is_not_allowed_is_a_failure_for_good(machine: Machine) -> None:
+    matcher = machine.matcher("regex", "ab")
+    (wrong,) = machine.model.tokenize("z")
+    with pytest.raises(ConstraintFailed, match="gave up"):
+        matcher.accept(wrong)
+    for again in (matcher.forced, matcher.check, lambda: matcher.must_end):
+        with pytest.raises(ConstraintFailed):
+            again()
+
+
+# Verbatim
+
+AWKWARD = '"\\/\n\r\t\x00\x1f\x7f\u2028 .,;:-_{}[]志服务错误ё😀👩\u200d🦰e\u0301ß0a1b'
+awkward = st.text(
+    alphabet=st.one_of(
+        st.sampled_from(AWKWARD),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=40,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(text=awkward, seed=st.integers(0, 2**32))
+def test_a_verbatim_value_is_a_span_of_the_input_or_null(
+    machine: Machine, text: str, seed: int
+) -> None:
+    schema = an_object(v=VERBATIM, n=NUMBER, w={**VERBATIM, "maxLength": 5})
+    schema["properties"]["n"] = {"enum": [1, 2]}
+    matcher = machine.matcher("json_schema", schema, text)
+    value = json.loads(machine.random_text(matcher, np.random.default_rng(seed)))
+    jsonschema_rs.validate(schema, value)
+    assert value["v"] is None or (value["v"] and value["v"] in text)
+    assert value["w"] is None or (value["w"] in text and 0 < len(value["w"]) <= 5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(text=awkward.filter(bool), seed=st.integers(0, 2**32))
+def test_verbatim_inside_arrays_of_objects_with_optional_properties(
+    machine: Machine, text: str, seed: int
+) -> None:
+    item = an_object(0, name={"type": "string", "x-verbatim": True}, kind={"enum": ["a", "b"]})
+    item["required"] = ["kind"]
+    schema = an_object(
+        1,
+        items={"type": "array", "items": item, "minItems": 1, "maxItems": 3},
+        note=VERBATIM,
+    )
+    matcher = machine.matcher("json_schema", schema, text)
+    value = json.loads(machine.random_text(matcher, np.random.default_rng(seed)))
+    jsonschema_rs.validate(schema, value)
+    for entry in value["items"]:
+        assert entry.get("name", text) in text
+    assert value.get("note") is None or value["note"] in text
+
+
+@pytest.mark.parametrize(
+    "text", ["hello wörld", 'say "no" \\ twice', "服务错误", "a\nb\tc", "\x01!"]
+)
+def test_the_whole_input_and_each_word_can_be_the_value(machine: Machine, text: str) -> None:
+    for span in (text, *text.split()):
+        answer = json.dumps({"v": span}, ensure_ascii=False, separators=(",", ":"))
+        assert machine.accepts(machine.matcher("json_schema", an_object(v=VERBATIM), text), answer)
+    half = json.dumps({"v": "hello wör"}, ensure_ascii=False, separators=(",", ":"))
+    assert not machine.accepts(machine.matcher("json_schema", an_object(v=VERBATIM), text), half)
+
+
+def test_an_empty_input_leaves_null_as_the_only_value(machine: Machine) -> None:
+    matcher = machine.matcher("json_schema", an_object(v=VERBATIM), "")
+    text = machine.random_text(matcher, np.random.default_rng(0))
+    assert text == '{"v":null}'
+
+
+@pytest.mark.parametrize("present", range(8))
+def test_each_set_of_optional_properties_is_allowed(machine: Machine, present: int) -> None:
+    schema = an_object(0, a=VERBATIM, b={"enum": [1]}, c=VERBATIM)
+    value = {
+        name: held
+        for bit, (name, held) in enumerate({"a": "x", "b": 1, "c": None}.items())
+        if present >> bit & 1
+    }
+    answer = json.dumps(value, separators=(",", ":"))
+    assert machine.accepts(machine.matcher("json_schema", schema, "x y"), answer)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 0), (0, 1), (1, 1), (2, 3), (0, 2)])
+def test_verbatim_arrays_keep_their_bounds(machine: Machine, low: int, high: int) -> None:
+    schema = {"type": "array", "items": VERBATIM, "minItems": low, "maxItems": high}
+    for n in range(5):
+        answer = json.dumps(["x"] * n, separators=(",", ":"))
+        matcher = machine.matcher("json_schema", schema, "x y")
+        assert machine.accepts(matcher, answer) == (low <= n <= high)
