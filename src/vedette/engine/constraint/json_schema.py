@@ -16,6 +16,7 @@ from llguidance import LLMatcher
 
 from vedette.errors import SchemaError
 
+from .grounded import ground, has_grounding
 from .verbatim import Verbatim, has_verbatim
 
 if TYPE_CHECKING:  # it exists for type checkers only
@@ -63,8 +64,10 @@ def parse_schema(source: str | bytes) -> dict[str, Any]:
 
 
 def grammar_of_schema(source: str, input_text: str = "") -> str:
-    """Grammar text for the matcher. `input_text` is what verbatim fields must be spans of."""
+    """Grammar text for the matcher. `input_text` is what verbatim and grounded fields refer to."""
     written = parse_schema(source)
+    if has_grounding(written):
+        written = ground(written, input_text)
     if '"oneOf"' in orjson.dumps(written).decode():
         # Alternatives that overlap as written would look disjoint once they are narrowed.
         _refuse_unless_enforceable(written)

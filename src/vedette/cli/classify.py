@@ -1,0 +1,48 @@
+"""`vedette classify`: texts to labels with probabilities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from vedette.cli.job import JobOptions, read_text, run_job
+
+
+def classify(
+    *paths: str,
+    labels: str,
+    multi: bool = False,
+    examples: str | None = None,
+    prior: Literal["content-free", "none"] = "content-free",
+    instructions: str = "",
+    options: JobOptions | None = None,
+) -> int:
+    """Give each text one label, or several with --multi, by scoring them.
+
+    Parameters
+    ----------
+    paths
+        Files, globs, or - for stdin.
+    labels
+        Labels separated by commas, or a file: a label a line (`name` or `name: description`).
+    multi
+        Each label applies or does not, on its own.
+    examples
+        A JSONL file of rows with right labels, {"text": ..., "label": ...}.
+    prior
+        Correct for the labels that the model prefers before it has read anything, or do not.
+    instructions
+        A sentence more for the model.
+    """
+    from vedette.tasks.classify import Classify
+    from vedette.tasks.examples import label_examples
+    from vedette.tasks.labels import read_labels
+
+    rows = label_examples(read_text(examples, "examples"), examples) if examples else ()
+    task = Classify(
+        labels=read_labels(labels),
+        examples=rows,
+        multi=multi,
+        prior=prior,
+        instructions=instructions,
+    )
+    return run_job(task, paths, options or JobOptions())

@@ -1,0 +1,54 @@
+"""`vedette extract`: texts to JSON that fits a schema."""
+
+from __future__ import annotations
+
+from vedette.cli.job import JobOptions, read_text, run_job
+from vedette.errors import InputError
+
+
+def extract(
+    *paths: str,
+    schema: str | None = None,
+    fields: str | None = None,
+    verbatim: str | None = None,
+    examples: str | None = None,
+    instructions: str = "",
+    max_tokens: int | None = None,
+    options: JobOptions | None = None,
+) -> int:
+    """Turn texts into JSON that fits a schema, one result line for each row.
+
+    Parameters
+    ----------
+    paths
+        Files, globs, or - for stdin.
+    schema
+        A file with a JSON Schema.
+    fields
+        Instead of --schema: "level:INFO|WARN|ERROR, service:span, message".
+    verbatim
+        Names of top-level fields whose value must be copied from the text, separated by commas.
+    examples
+        A JSONL file of rows with right answers, {"text": ..., "value": {...}}.
+    instructions
+        A sentence more for the model.
+    max_tokens
+        Most tokens of an answer; by default what the schema can need.
+    """
+    from vedette.engine.constraint.json_schema import parse_schema
+    from vedette.tasks.examples import extract_examples
+    from vedette.tasks.extract import Extract
+    from vedette.tasks.fields import schema_of_fields
+    from vedette.tasks.verbatim import mark_verbatim
+
+    if (schema is None) == (fields is None):
+        raise InputError("extract needs either --schema FILE or --fields LIST")
+    if schema is not None:
+        body = parse_schema(read_text(schema, "schema"))
+    else:
+        body = schema_of_fields(fields or "")
+    if verbatim:
+        body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
+    rows = extract_examples(read_text(examples, "examples"), examples) if examples else ()
+    task = Extract(schema=body, examples=rows, instructions=instructions, max_tokens=max_tokens)
+    return run_job(task, paths, options or JobOptions())

@@ -1,0 +1,193 @@
+"""What every task verb does with a task: options, a backend, a batch, a summary."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from vedette.cli.console import is_terminal, note, print_json, stderr
+from vedette.config import Settings, load
+from vedette.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from vedette.backends.local import LocalBackend
+    from vedette.batch.source import Source
+    from vedette.tasks.base import Task
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """Options of every verb that answers many rows."""
+
+    model: str | None = None
+    "Name, hf:user/repo:QUANT or path of the weights."
+    out: str = "-"
+    "File for the result lines (a journal beside it makes the run resumable); - is stdout."
+    format: Literal["auto", "jsonl", "csv", "lines", "parquet"] = "auto"
+    "Form of the input; auto goes by the suffix."
+    records: Literal["line", "blank", "regex"] = "line"
+    "What a row of plain text is: a line, a block between blank lines, or --pattern."
+    pattern: str | None = None
+    "With --records regex: a row starts at each line in which this is found."
+    text_field: str | None = None
+    "Field or column that holds the text (text)."
+    id_field: str | None = None
+    "Field or column that holds the id (id, where there is one)."
+    limit: int | None = None
+    "Only the first N rows."
+    sample: int | None = None
+    "Only N rows, chosen at random and always the same."
+    workers: Annotated[str, Parameter(help="Rows under way at once, or auto.")] = "auto"
+    journal: str | None = None
+    "Where the journal is, if not beside the output."
+    retry_failed: bool = False
+    "Ask the rows again that ended in an error."
+    fresh: bool = False
+    "Forget earlier runs and write the output anew."
+    width: int | None = None
+    "Most sequences in one batch."
+    threads: int | None = None
+    "CPU threads."
+    offline: bool | None = None
+    "Never use the network."
+    show_prompt: bool = False
+    "Print the prompt of the first row as the model reads it, and stop."
+    json: bool = False
+    "Print the summary as JSON (to stderr when the results go to stdout)."
+    quiet: bool = False
+    "No progress and no summary."
+
+    def source(self, paths: tuple[str, ...]) -> Source:
+        """Where the rows come from."""
+        from vedette.batch.source import Source
+
+        return Source(
+            paths=paths or ("-",),
+            format=self.format,
+            records=self.records,
+            pattern=self.pattern,
+            text_field=self.text_field,
+            id_field=self.id_field,
+            limit=self.limit,
+            sample=self.sample,
+        )
+
+    def worker_count(self) -> int | None:
+        """Rows under way at once; None leaves it to the backend."""
+        if self.workers == "auto":
+            return None
+        if not self.workers.isdigit() or int(self.workers) < 1:
+            raise InputError(f"--workers is {self.workers!r}; it must be a number, or auto")
+        return int(self.workers)
+
+
+def open_backend(settings: Settings, *, quiet: bool) -> LocalBackend:
+    """The model, fetched first if it is not here and the network may be used."""
+    from vedette.backends.local import LocalBackend
+    from vedette.engine.options import EngineOptions
+    from vedette.models.locate import locate
+    from vedette.models.progress import progress_for_stderr
+    from vedette.models.pull import pull
+
+    if settings.offline:
+        locate(settings.model)
+    else:
+        pull(settings.model, progress=progress_for_stderr(quiet=quiet))
+    return LocalBackend(
+        settings.model,
+        EngineOptions(
+            width=settings.width,
+            threads=settings.thread_count,
+            max_context_tokens=settings.context_tokens,
+            batch_tokens=settings.batch_tokens,
+            kv_type=settings.kv_type,
+        ),
+    )
+
+
+def run_job(task: Task, paths: tuple[str, ...], options: JobOptions) -> int:
+    """Answer the rows; returns the exit code. Files are checked before the model is loaded."""
+    from vedette.batch.progress import progress_on
+    from vedette.batch.runner import Job, check, run
+
+    source = options.source(paths)
+    workers = options.worker_count()
+    check(source, options.out, options.journal)
+    settings = load(
+        model=options.model, width=options.width, threads=options.threads, offline=options.offline
+    )
+    backend = open_backend(settings, quiet=options.quiet)
+    try:
+        if options.show_prompt:
+            return _show_prompt(task, source, backend)
+        _check_task(task, backend)
+        job = Job(
+            source=source,
+            task=task,
+            backend=backend,
+            out=options.out,
+            journal=options.journal,
+            workers=workers,
+            retry_failed=options.retry_failed,
+            fresh=options.fresh,
+        )
+        summary = run(job, progress_on(sys.stderr, quiet=options.quiet))
+    finally:
+        backend.close()
+    if options.json:
+        body = {**summary.as_dict(), "model": settings.model}
+        if options.out == "-":
+            _json_to_stderr(body)
+        else:
+            print_json(body)
+    elif not options.quiet:
+        if is_terminal(sys.stderr):
+            console = stderr()
+            console.print(summary.headline)
+            console.print(summary.as_table())
+            for text in (*summary.notes, *([summary.failure] if summary.failure else [])):
+                console.print(text)
+        else:
+            note(summary.as_text())
+    elif summary.failure:
+        note(summary.failure)
+    return summary.exit_code
+
+
+def _check_task(task: Task, backend: LocalBackend) -> None:
+    """What is wrong with the task itself is said once, before the first row."""
+    from vedette.types import Item
+
+    for request in next(task.steps(Item(id="0", text="x"), backend)):
+        backend.check(request)
+
+
+def _json_to_stderr(body: object) -> None:
+    import orjson
+
+    sys.stderr.write(orjson.dumps(body, default=str).decode() + "\n")
+
+
+def _show_prompt(task: Task, source: Source, backend: LocalBackend) -> int:
+    from vedette.types import Item
+
+    row = next((row for row in source.rows() if isinstance(row, Item) and row.text.strip()), None)
+    if row is None:
+        raise InputError("the input has no row with text, so there is no prompt to show")
+    requests = next(task.steps(row, backend))
+    sys.stdout.write(backend.show_prompt(requests[0]) + "\n")
+    return 0
+
+
+def read_text(path: str, what: str) -> str:
+    """A small file of the user's, whole. Raises `FileError` that names what it should have been."""
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FileError(f"cannot read the {what} {path}: {reason}") from error

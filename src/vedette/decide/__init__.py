@@ -1,0 +1,1 @@
+"""Closed questions answered by scoring."""

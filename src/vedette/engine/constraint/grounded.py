@@ -1,0 +1,107 @@
+"""Values that the input must bear out: `x-evidence` and `x-one-of-input`.
+
+Both turn into an ordinary `enum` once the input is known, so they are enforced while decoding.
+`"x-evidence": {"WARN": "(?i)\\\\bwarn"}` on an enum: a value with a pattern may only be given where
+the pattern is found in the input; values without one are free. `"x-one-of-input": "pattern"` on a
+string: the value is one of the pattern's matches in the input (its first group, if it has one).
+Where nothing in the input qualifies, null is the answer, if the schema allows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from vedette.errors import SchemaError
+
+MAX_CANDIDATES = 200
+
+_KEYWORDS = ("x-evidence", "x-one-of-input")
+
+
+def has_grounding(schema: Any) -> bool:
+    """Whether a grounded field stands anywhere in the schema."""
+    if isinstance(schema, list):
+        return any(has_grounding(part) for part in schema)
+    if not isinstance(schema, Mapping):
+        return False
+    return any(k in schema and _is_keyword(schema[k]) for k in _KEYWORDS) or any(
+        has_grounding(value) for value in schema.values()
+    )
+
+
+def _is_keyword(value: object) -> bool:
+    """A property may be named like the keyword; its schema is then an object of keywords."""
+    if isinstance(value, str):
+        return True
+    return isinstance(value, Mapping) and all(isinstance(v, str) for v in value.values())
+
+
+def ground(schema: Any, text: str) -> Any:
+    """The schema with every grounded field turned into an enum for this input.
+
+    Raises `SchemaError` for a pattern that is none, or a field that is left without any value.
+    """
+    if isinstance(schema, list):
+        return [ground(part, text) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    out = {key: ground(value, text) for key, value in schema.items() if key not in _KEYWORDS}
+    for key in _KEYWORDS:
+        if key in schema and not _is_keyword(schema[key]):
+            out[key] = ground(schema[key], text)
+    if "x-evidence" in schema and "x-evidence" not in out:
+        out = _evidenced(out, schema["x-evidence"], text)
+    if "x-one-of-input" in schema and "x-one-of-input" not in out:
+        out = _matches(out, schema["x-one-of-input"], text)
+    return out
+
+
+def _evidenced(schema: dict[str, Any], evidence: object, text: str) -> dict[str, Any]:
+    if "enum" not in schema or not isinstance(evidence, Mapping):
+        raise SchemaError("x-evidence goes with an enum, as an object of value -> pattern")
+    unknown = sorted(set(evidence) - set(map(str, schema["enum"])))
+    if unknown:
+        raise SchemaError(f"x-evidence names {unknown[0]!r}, which is not in the enum")
+    kept = [
+        value
+        for value in schema["enum"]
+        if str(value) not in evidence or _compiled(evidence[str(value)]).search(text)
+    ]
+    return _narrowed(schema, kept, "x-evidence")
+
+
+def _matches(schema: dict[str, Any], pattern: object, text: str) -> dict[str, Any]:
+    kinds = schema.get("type", "string")
+    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    if not isinstance(pattern, str) or not set(kinds) <= {"string", "null"}:
+        raise SchemaError("x-one-of-input is a pattern on type string or [string, null]")
+    if "enum" in schema or schema.get("x-verbatim"):
+        raise SchemaError("x-one-of-input cannot be combined with enum or x-verbatim")
+    most = schema.get("maxLength")
+    found: dict[str | None, None] = {}
+    for match in _compiled(pattern).finditer(text):
+        value = match.group(1) if match.re.groups else match.group()
+        if value and (most is None or len(value) <= most) and len(found) < MAX_CANDIDATES:
+            found[value] = None
+    if "null" in kinds:
+        found[None] = None
+    rest = {key: value for key, value in schema.items() if key not in ("minLength", "maxLength")}
+    return _narrowed(rest, list(found), "x-one-of-input")
+
+
+def _narrowed(schema: dict[str, Any], values: list[Any], keyword: str) -> dict[str, Any]:
+    if not values:
+        raise SchemaError(
+            f"{keyword}: nothing in the input qualifies, and the schema allows no null",
+            hint="allow null for the field",
+        )
+    return {**schema, "enum": values}
+
+
+def _compiled(pattern: object) -> re.Pattern[str]:
+    try:
+        return re.compile(str(pattern))
+    except re.error as error:
+        raise SchemaError(f"{pattern!r} is not a regular expression: {error}") from error

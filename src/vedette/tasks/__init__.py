@@ -1,0 +1,1 @@
+"""One file per task; prompts beside them as data."""

@@ -1,0 +1,58 @@
+"""How many tokens an answer may come to need, from the bounds of its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vedette.engine.constraint.json_schema import DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH
+
+from .outline import resolve
+
+LEAST_TOKENS = 48
+MOST_TOKENS = 1024
+
+# Dense text (digits, identifiers, Chinese) comes close to a token for each character.
+_CHARS_PER_TOKEN = 1.25
+
+
+def answer_tokens(schema: dict[str, Any], input_tokens: int) -> int:
+    """An upper bound in practice: what the schema can hold, within `MOST_TOKENS`.
+
+    A verbatim string can be no longer than the input.
+    """
+    most = _tokens(schema, schema, input_tokens, depth=0)
+    return max(LEAST_TOKENS, min(MOST_TOKENS, int(most) + 16))
+
+
+def _tokens(schema: Any, root: dict[str, Any], input_tokens: int, depth: int) -> float:
+    schema = resolve(schema, root)
+    if depth > 6:
+        return MOST_TOKENS
+    if "const" in schema or "enum" in schema:
+        values = [schema["const"]] if "const" in schema else schema["enum"]
+        return max(len(str(value)) for value in values) / 2 + 2
+    branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key, ())]
+    if branches:
+        return max(_tokens(branch, root, input_tokens, depth + 1) for branch in branches)
+    kinds = schema.get("type", "object" if "properties" in schema else "string")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    return max(_of_kind(kind, schema, root, input_tokens, depth) for kind in kinds)
+
+
+def _of_kind(
+    kind: str, schema: dict[str, Any], root: dict[str, Any], input_tokens: int, depth: int
+) -> float:
+    if kind == "object":
+        return 4 + sum(
+            len(name) / 3 + 4 + _tokens(sub, root, input_tokens, depth + 1)
+            for name, sub in schema.get("properties", {}).items()
+        )
+    if kind == "array":
+        n = schema.get("maxItems", DEFAULT_MAX_ITEMS)
+        each: float = _tokens(schema.get("items", {}), root, input_tokens, depth + 1)
+        return 2 + float(n) * (1 + each)
+    if kind == "string":
+        chars = schema.get("maxLength", DEFAULT_MAX_LENGTH)
+        tokens = chars / _CHARS_PER_TOKEN + 3
+        return float(min(tokens, input_tokens + 8) if schema.get("x-verbatim") else tokens)
+    return 12

@@ -1,0 +1,37 @@
+"""One answer from the answers of several windows of the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from vedette.types import Json
+
+from .outline import resolve
+
+
+def merge(values: Sequence[Json], schema: dict[str, Any]) -> Json:
+    """Earlier windows win; later ones fill what is still null; lists are joined, repeats dropped.
+
+    A list keeps to its `maxItems`.
+    """
+    merged = values[0]
+    for value in values[1:]:
+        merged = _join(merged, value, schema, schema)
+    return merged
+
+
+def _join(first: Json, second: Json, schema: Any, root: dict[str, Any]) -> Json:
+    schema = resolve(schema, root)
+    if isinstance(first, dict) and isinstance(second, dict):
+        properties = schema.get("properties", {})
+        names = [*first, *(name for name in second if name not in first)]
+        return {
+            name: _join(first.get(name), second.get(name), properties.get(name, {}), root)
+            for name in names
+        }
+    if isinstance(first, list) and isinstance(second, list):
+        joined = [*first, *(value for value in second if value not in first)]
+        most = schema.get("maxItems")
+        return joined[:most] if isinstance(most, int) else joined
+    return second if first is None or first == "" else first

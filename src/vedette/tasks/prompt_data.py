@@ -1,0 +1,29 @@
+"""Prompts are data files beside the tasks."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from importlib.resources import files
+
+
+@lru_cache(maxsize=32)
+def load_prompt(task: str) -> dict[str, str | list[str]]:
+    """The texts of `prompts/<task>.toml`."""
+    source = files("vedette.tasks").joinpath("prompts", f"{task}.toml").read_text("utf-8")
+    return tomllib.loads(source)
+
+
+def text_of(task: str, key: str) -> str:
+    """One text of a task's prompt file."""
+    value = load_prompt(task)[key]
+    if not isinstance(value, str):
+        raise TypeError(f"prompts/{task}.toml: {key} must be a text")
+    return value
+
+
+def fill(template: str, **values: str) -> str:
+    """Put values in place of `{name}`; braces in the values and elsewhere are left alone."""
+    for name, value in values.items():
+        template = template.replace("{" + name + "}", value)
+    return template

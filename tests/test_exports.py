@@ -1,0 +1,36 @@
+"""What `import vedette` offers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import vedette
+
+# The public API; a name belongs here before it belongs in `vedette.__all__`.
+EXPECTED = [
+    "Classify",
+    "Engine",
+    "Extract",
+    "aclassify",
+    "aextract",
+    "amap",
+    "classify",
+    "extract",
+    "map",
+]
+
+
+def test_all_is_the_public_api_in_sorted_order():
+    assert sorted(EXPECTED) == list(vedette.__all__)
+
+
+def test_every_public_name_is_there_and_documented():
+    undocumented = [name for name in vedette.__all__ if not getattr(vedette, name).__doc__]
+    assert undocumented == []
+
+
+def test_importing_the_package_loads_no_engine():
+    code = "import sys, vedette; print('llama_cpp' in sys.modules, 'numpy' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "False"]
