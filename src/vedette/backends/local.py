@@ -49,8 +49,8 @@ class LocalBackend:
 
     @property
     def width(self) -> int:
-        """Requests worth having under way: twice the batch, so that none of its places is empty."""
-        return 2 * self.engine.options.width
+        """Requests worth having under way: the batch, and a few to fill the next free place."""
+        return self.engine.options.width + max(2, self.engine.options.width // 4)
 
     @property
     def stats(self) -> EngineStats:
@@ -71,7 +71,7 @@ class LocalBackend:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text."""
-        return self.engine.tokenizer.count(text)
+        return self.engine.count_tokens(text)
 
     def show_prompt(self, request: Request | ScoreRequest) -> str:
         """The request's prompt as the model reads it, control tokens spelt out."""

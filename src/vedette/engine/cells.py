@@ -111,12 +111,17 @@ class Cells:
         self._kept[kept_id] = _Kept(len(tokens))
         self._trim()
 
-    def finish(self, start: Start) -> None:
-        """Let a live sequence's cells and reservation go."""
+    def finish(self, start: Start, keep: list[int] | None = None) -> None:
+        """Let a live sequence's cells and reservation go, or keep its tokens under the same id."""
         self._reserved -= start.reserved_cells
         if start.kept_source is not None:
             self._kept[start.kept_source].users -= 1
-        self.release_id(start.seq_id)
+        if keep and self._sharing and len(keep) <= self._idle_limit and not self.covers(keep):
+            self._tree.insert(start.seq_id, keep)
+            self._kept[start.seq_id] = _Kept(len(keep))
+            self._trim()
+        else:
+            self.release_id(start.seq_id)
 
     def release_id(self, seq_id: int) -> None:
         """Drop the cells of an id and hand it back."""

@@ -26,7 +26,7 @@ from .llama.context import Context, ContextSpec
 from .llama.model import Model
 from .options import EngineOptions
 from .plan import Slice, plan
-from .score import BranchWork, RootWork
+from .score import RootWork
 from .sequence import Sequence
 from .stats import EngineStats
 
@@ -282,35 +282,23 @@ class Loop:
         work = sequence.work
         if isinstance(work, RootWork) and work.ready_to_fork:
             work.ready_to_fork = False
-            n = sequence.n_prompt
-            for path in work.scoring.trie.branches:
-                tokens = [*sequence.tokens[:n], *path]
-                branch = Sequence(
-                    work=BranchWork(work.scoring, path, sequence),
-                    tokens=tokens,
-                    n_prompt=n,
-                    n_total=len(tokens),
-                    logits_from=n,
-                    deadline=sequence.deadline,
-                    parent=sequence,
-                    n_cached=n,
-                )
-                self._forks.append(branch)
+            self._forks.extend(work.forks(sequence))
         if sequence.finished:
-            if sequence.n_shared == 0 and isinstance(work, Generation):
-                self._cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_cached])
-            self._release(sequence)
+            # A prompt that says what it shares has it kept already; another may be a chat's turn.
+            is_turn = sequence.n_shared == 0 and isinstance(work, Generation)
+            self._release(sequence, keep=is_turn)
             parent = sequence.parent
             if parent is not None and parent.finished:
                 self._release(parent)
 
-    def _release(self, sequence: Sequence) -> None:
+    def _release(self, sequence: Sequence, *, keep: bool = False) -> None:
+        """Let a sequence's cells go, or keep them for what continues it."""
         sequence.finished = True
         start, sequence.start = sequence.start, None
         if start is None:
             return
         if sequence.parent is None:
-            self._cells.finish(start)
+            self._cells.finish(start, sequence.tokens[: sequence.n_cached] if keep else None)
         else:
             self._cells.release_id(start.seq_id)
 

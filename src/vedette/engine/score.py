@@ -117,6 +117,23 @@ class RootWork:
         self.scoring = scoring
         self.ready_to_fork = False
 
+    def forks(self, root: Sequence) -> list[Sequence]:
+        """A sequence for each branch of the trie, standing on the prompt's cells."""
+        n = root.n_prompt
+        return [
+            Sequence(
+                work=BranchWork(self.scoring, path, root),
+                tokens=[*root.tokens[:n], *path],
+                n_prompt=n,
+                n_total=n + len(path),
+                logits_from=n,
+                deadline=root.deadline,
+                parent=root,
+                n_cached=n,
+            )
+            for path in self.scoring.trie.branches
+        ]
+
     @property
     def cancelled(self) -> bool:
         """Whether the caller has asked for the end."""

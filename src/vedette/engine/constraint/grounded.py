@@ -3,7 +3,8 @@
 Both turn into an ordinary `enum` once the input is known, so they are enforced while decoding.
 `"x-evidence": {"WARN": "(?i)\\\\bwarn"}` on an enum: a value with a pattern may only be given where
 the pattern is found in the input; values without one are free. `"x-one-of-input": "pattern"` on a
-string: the value is one of the pattern's matches in the input (its first group, if it has one).
+string: the value is one of the pattern's matches in the input (its first group, if it has one),
+of which the first `MAX_CANDIDATES` that keep to the field's length are taken.
 Where nothing in the input qualifies, null is the answer, if the schema allows it.
 """
 
@@ -18,6 +19,9 @@ from vedette.errors import SchemaError
 MAX_CANDIDATES = 200
 
 _KEYWORDS = ("x-evidence", "x-one-of-input")
+# Their keys are names, their values schemas: a property may be named like a keyword.
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_DATA = ("enum", "const", "default", "examples")
 
 
 def has_grounding(schema: Any) -> bool:
@@ -26,16 +30,15 @@ def has_grounding(schema: Any) -> bool:
         return any(has_grounding(part) for part in schema)
     if not isinstance(schema, Mapping):
         return False
-    return any(k in schema and _is_keyword(schema[k]) for k in _KEYWORDS) or any(
-        has_grounding(value) for value in schema.values()
-    )
-
-
-def _is_keyword(value: object) -> bool:
-    """A property may be named like the keyword; its schema is then an object of keywords."""
-    if isinstance(value, str):
+    if any(keyword in schema for keyword in _KEYWORDS):
         return True
-    return isinstance(value, Mapping) and all(isinstance(v, str) for v in value.values())
+    return any(
+        any(has_grounding(part) for part in value.values())
+        if key in _MAPS and isinstance(value, Mapping)
+        else has_grounding(value)
+        for key, value in schema.items()
+        if key not in _DATA
+    )
 
 
 def ground(schema: Any, text: str) -> Any:
@@ -47,13 +50,15 @@ def ground(schema: Any, text: str) -> Any:
         return [ground(part, text) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
-    out = {key: ground(value, text) for key, value in schema.items() if key not in _KEYWORDS}
-    for key in _KEYWORDS:
-        if key in schema and not _is_keyword(schema[key]):
-            out[key] = ground(schema[key], text)
-    if "x-evidence" in schema and "x-evidence" not in out:
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _MAPS and isinstance(value, Mapping):
+            out[key] = {name: ground(part, text) for name, part in value.items()}
+        elif key not in _KEYWORDS:
+            out[key] = value if key in _DATA else ground(value, text)
+    if "x-evidence" in schema:
         out = _evidenced(out, schema["x-evidence"], text)
-    if "x-one-of-input" in schema and "x-one-of-input" not in out:
+    if "x-one-of-input" in schema:
         out = _matches(out, schema["x-one-of-input"], text)
     return out
 
@@ -61,6 +66,8 @@ def ground(schema: Any, text: str) -> Any:
 def _evidenced(schema: dict[str, Any], evidence: object, text: str) -> dict[str, Any]:
     if "enum" not in schema or not isinstance(evidence, Mapping):
         raise SchemaError("x-evidence goes with an enum, as an object of value -> pattern")
+    if not all(isinstance(pattern, str) for pattern in evidence.values()):
+        raise SchemaError("x-evidence has a pattern that is no text")
     unknown = sorted(set(evidence) - set(map(str, schema["enum"])))
     if unknown:
         raise SchemaError(f"x-evidence names {unknown[0]!r}, which is not in the enum")
@@ -77,18 +84,30 @@ def _matches(schema: dict[str, Any], pattern: object, text: str) -> dict[str, An
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if not isinstance(pattern, str) or not set(kinds) <= {"string", "null"}:
         raise SchemaError("x-one-of-input is a pattern on type string or [string, null]")
-    if "enum" in schema or schema.get("x-verbatim"):
-        raise SchemaError("x-one-of-input cannot be combined with enum or x-verbatim")
-    most = schema.get("maxLength")
+    others = sorted(_NOT_WITH_MATCHES & schema.keys())
+    if others:
+        raise SchemaError(
+            f"x-one-of-input cannot be combined with {', '.join(others)}",
+            hint='write it on "type": "string" or ["string", "null"]',
+        )
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
     found: dict[str | None, None] = {}
     for match in _compiled(pattern).finditer(text):
         value = match.group(1) if match.re.groups else match.group()
-        if value and (most is None or len(value) <= most) and len(found) < MAX_CANDIDATES:
+        if value and least <= len(value) and (most is None or len(value) <= most):
             found[value] = None
+        if len(found) == MAX_CANDIDATES:
+            break
     if "null" in kinds:
         found[None] = None
     rest = {key: value for key, value in schema.items() if key not in ("minLength", "maxLength")}
     return _narrowed(rest, list(found), "x-one-of-input")
+
+
+# What would have to hold of every match as well, or hides whether null is allowed.
+_NOT_WITH_MATCHES = frozenset(
+    {"enum", "const", "x-verbatim", "pattern", "format", "anyOf", "oneOf", "allOf", "$ref", "not"}
+)
 
 
 def _narrowed(schema: dict[str, Any], values: list[Any], keyword: str) -> dict[str, Any]:

@@ -1,0 +1,267 @@
+"""Do the engine's short cuts change its answers? They must not.
+
+    python benchmarks/equality.py [--model NAME] [--items 200] [--variants width-1,all-off]
+
+Greedy answers of the example extraction, with everything on at width 16, are held against those
+with forced tokens off, prefix sharing off, width 1, and all three. An item that differs is run
+again token by token under both settings: where the logits of the deciding token and its runner-up
+are nearer than 0.1, rounding decided (the sums of a batch are taken in another order) and it is
+listed as a tie; anything else is a bug. Exit code: 0 the same but for ties, 1 a bug, 2 cannot run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from common import (
+    LOG,
+    Parting,
+    Step,
+    event_task,
+    excerpt,
+    gap_text,
+    look,
+    parting,
+    say,
+    table,
+)
+
+from vedette.backends.local import LocalBackend
+from vedette.engine.options import EngineOptions
+from vedette.errors import VedetteError
+from vedette.types import Item, Request
+
+BASELINE = EngineOptions(width=16)
+VARIANTS = {
+    "forced-off": replace(BASELINE, use_forced=False),
+    "sharing-off": replace(BASELINE, share_prefixes=False),
+    "width-1": replace(BASELINE, width=1),
+    "all-off": replace(BASELINE, use_forced=False, share_prefixes=False, width=1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request and where it comes from: a line of the log (or a window of a long one)."""
+
+    name: str
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The raw text of an answer; when the request failed, `error` says why and text is empty."""
+
+    text: bytes
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A question that a variant answered differently, and what decided it."""
+
+    question: str
+    baseline: Reply
+    variant: Reply
+    parting: Parting
+
+    def as_dict(self) -> dict[str, object]:
+        """For `--json`; an infinite gap (no token explains it) is null."""
+        gap = self.parting.gap
+        return {
+            "question": self.question,
+            "tie": self.parting.is_tie,
+            "gap": None if math.isinf(gap) else round(gap, 6),
+            "offset_bytes": self.parting.offset,
+            "same_tokens_before": self.parting.same_tokens_before,
+            "baseline": self.baseline.error or self.baseline.text.decode(),
+            "variant": self.variant.error or self.variant.text.decode(),
+        }
+
+    def as_text(self) -> str:
+        """Two lines around the first differing byte."""
+        verdict = "tie" if self.parting.is_tie else "BUG"
+        split = "" if self.parting.same_tokens_before else ", the text before split otherwise"
+        lines = [f"  {verdict} {self.question}: {gap_text(self.parting.gap)}{split}"]
+        for name, reply in (("baseline", self.baseline), ("variant ", self.variant)):
+            lines.append(f"    {name} {reply.error or excerpt(reply.text, self.parting.offset)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One variant against the baseline."""
+
+    variant: str
+    wall_s: float
+    differences: tuple[Difference, ...]
+
+    @property
+    def bugs(self) -> int:
+        """Differences that rounding does not explain."""
+        return sum(not difference.parting.is_tie for difference in self.differences)
+
+
+def questions_of(backend: LocalBackend, n_items: int) -> list[Question]:
+    """The requests that the first `n_items` non-empty lines of the log lead to."""
+    task = event_task()
+    lines = [(n, x) for n, x in enumerate(LOG.read_text("utf-8").split("\n"), 1) if x.strip()]
+    found: list[Question] = []
+    for number, line in lines[:n_items]:
+        asks = next(task.steps(Item(id=str(number), text=line), backend))
+        for window, ask in enumerate(asks, start=1):
+            name = f"line {number}" if len(asks) == 1 else f"line {number}, window {window}"
+            found.append(Question(name, cast(Request, ask)))
+    return found
+
+
+def ask_all(backend: LocalBackend, questions: Sequence[Question]) -> list[Reply]:
+    """All answers, everything submitted at once."""
+    handles = [backend.submit(question.request) for question in questions]
+    replies: list[Reply] = []
+    for handle in handles:
+        try:
+            replies.append(Reply(handle.result().text.encode()))
+        except VedetteError as error:
+            replies.append(Reply(b"", f"{error.code}: {error.message}"))
+    return replies
+
+
+def compare(
+    variant: str,
+    backend: LocalBackend,
+    base: LocalBackend,
+    questions: Sequence[Question],
+    want: Sequence[Reply],
+) -> Outcome:
+    """Run one variant, and look closely at each item that it answers differently. Closes it."""
+    try:
+        began = time.perf_counter()
+        replies = ask_all(backend, questions)
+        wall_s = time.perf_counter() - began
+        differences = [
+            Difference(question.name, old, new, _parting(question, old, new, base, backend))
+            for question, old, new in zip(questions, want, replies, strict=True)
+            if old != new
+        ]
+    finally:
+        backend.close()
+    return Outcome(variant, wall_s, tuple(differences))
+
+
+def _parting(
+    question: Question, old: Reply, new: Reply, base: LocalBackend, variant: LocalBackend
+) -> Parting:
+    looks: list[tuple[bytes, tuple[Step, ...]]] = []
+    for backend in (base, variant):
+        steps = look(backend, question.request)
+        pieces = (backend.engine.tokenizer.piece(step.token_id) for step in steps)
+        looks.append((b"".join(pieces), steps))
+    # An answer that failed has no text; what its token-by-token run wrote stands in for it.
+    texts = [
+        reply.text if not reply.error else text
+        for reply, (text, _) in zip((old, new), looks, strict=True)
+    ]
+    return parting(texts[0], texts[1], looks)
+
+
+def report(model: str, n_items: int, base_s: float, outcomes: Sequence[Outcome]) -> str:
+    """The table and every differing item."""
+    rows = [("everything on, width 16", "", "", "", f"{base_s:.1f}")]
+    for outcome in outcomes:
+        n, bugs = len(outcome.differences), outcome.bugs
+        rows.append((outcome.variant, str(n), str(n - bugs), str(bugs), f"{outcome.wall_s:.1f}"))
+    parts = [
+        f"{model}, {n_items} requests, greedy",
+        table(("variant", "differ", "ties", "bugs", "seconds"), rows),
+    ]
+    for outcome in outcomes:
+        if outcome.differences:
+            parts.append(f"{outcome.variant}:")
+            parts += [difference.as_text() for difference in outcome.differences]
+    return "\n".join(parts)
+
+
+def as_json(model: str, n_items: int, base_s: float, outcomes: Sequence[Outcome]) -> str:
+    """The same for machines."""
+    body = {
+        "model": model,
+        "requests": n_items,
+        "baseline": {"wall_s": round(base_s, 3)},
+        "variants": {
+            outcome.variant: {
+                "wall_s": round(outcome.wall_s, 3),
+                "differ": len(outcome.differences),
+                "bugs": outcome.bugs,
+                "differences": [difference.as_dict() for difference in outcome.differences],
+            }
+            for outcome in outcomes
+        },
+    }
+    return json.dumps(body, ensure_ascii=False)
+
+
+def parse_args() -> argparse.Namespace:
+    """The options; wrong ones end the program with exit code 2."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--items", type=int, default=200, help="lines of the log (200)")
+    parser.add_argument(
+        "--variants", default=",".join(VARIANTS), help=f"of {', '.join(VARIANTS)} (all of them)"
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=BASELINE.threads,
+        help=f"CPU threads ({BASELINE.threads}); fewer where other programs are running",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    args = parser.parse_args()
+    args.variants = [name.strip() for name in args.variants.split(",") if name.strip()]
+    if unknown := [name for name in args.variants if name not in VARIANTS]:
+        parser.error(f"there is no variant {unknown[0]!r}; there are {', '.join(VARIANTS)}")
+    if not args.variants:
+        parser.error(f"--variants names none; there are {', '.join(VARIANTS)}")
+    if args.items < 1:
+        parser.error(f"--items is {args.items}; it must be at least 1")
+    if args.threads < 1:
+        parser.error(f"--threads is {args.threads}; it must be at least 1")
+    return args
+
+
+def main() -> int:
+    args = parse_args()
+    try:
+        base = LocalBackend(args.model, replace(BASELINE, threads=args.threads))
+        try:
+            questions = questions_of(base, args.items)
+            say(f"everything on: {len(questions)} requests")
+            began = time.perf_counter()
+            want = ask_all(base, questions)
+            base_s = time.perf_counter() - began
+            outcomes: list[Outcome] = []
+            for name in args.variants:
+                say(f"{name} ...")
+                variant = LocalBackend(args.model, replace(VARIANTS[name], threads=args.threads))
+                outcomes.append(compare(name, variant, base, questions, want))
+        finally:
+            base.close()
+    except VedetteError as error:
+        say(f"error: {error}")
+        return 2
+    shape = as_json if args.json else report
+    print(shape(args.model, len(questions), base_s, outcomes))
+    return 1 if any(outcome.bugs for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
