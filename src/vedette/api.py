@@ -6,18 +6,16 @@ import asyncio
 import atexit
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
 import orjson
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from vedette.backends.base import Backend
-from vedette.backends.local import LocalBackend
+from vedette.backends.local import LocalBackend, fetch, options_of
 from vedette.batch.answers import answers
 from vedette.config import load
-from vedette.engine.options import EngineOptions
-from vedette.errors import InputError, SchemaError, VedetteError
-from vedette.models.pull import pull
+from vedette.errors import ConstraintFailed, InputError, SchemaError, VedetteError
 from vedette.tasks.base import Task
 from vedette.tasks.classify import Classify as ClassifyTask
 from vedette.tasks.classify import LabelledText
@@ -42,6 +40,24 @@ from vedette.types import (
 M = TypeVar("M", bound=BaseModel)
 Schema = dict[str, Any] | str | type[BaseModel]
 Chat = str | Sequence[dict[str, str]] | Prompt
+
+
+class CompleteOptions(TypedDict, total=False):
+    """What may be asked of `complete`, `acomplete` and `stream`.
+
+    At most one of `schema`, `choices` and `regex` constrains the answer. Temperature 0 is greedy;
+    `deadline_s` counts from the call.
+    """
+
+    schema: Schema
+    choices: Sequence[str]
+    regex: str
+    max_tokens: int
+    temperature: float
+    seed: int
+    stop: Sequence[str]
+    logprobs: bool
+    deadline_s: float
 
 
 class Engine:
@@ -70,64 +86,26 @@ class Engine:
             kv_type=kv_type,
             offline=offline,
         )
-        if not settings.offline:
-            pull(settings.model)
-        self.backend = LocalBackend(
-            settings.model,
-            EngineOptions(
-                width=settings.width,
-                threads=settings.thread_count,
-                max_context_tokens=settings.context_tokens,
-                batch_tokens=settings.batch_tokens,
-                kv_type=settings.kv_type,
-            ),
-        )
+        fetch(settings)
+        self.backend = LocalBackend(settings.model, options_of(settings))
 
-    def complete(
-        self,
-        prompt: Chat,
-        *,
-        schema: Schema | None = None,
-        choices: Sequence[str] | None = None,
-        regex: str | None = None,
-        max_tokens: int = 256,
-        temperature: float = 0.0,
-        seed: int = 0,
-        stop: Sequence[str] = (),
-        logprobs: bool = False,
-        deadline_s: float | None = None,
-    ) -> Completion:
+    def complete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
         """Generate one text. At most one of `schema`, `choices` and `regex` constrains it.
 
         Raises the `VedetteError` that says why there is no answer.
         """
-        request = _request(
-            prompt,
-            schema=schema,
-            choices=choices,
-            regex=regex,
-            max_tokens=max_tokens,
-            sampling=Sampling(temperature=temperature, seed=seed),
-            stop=tuple(stop),
-            logprobs=logprobs,
-            deadline_s=deadline_s,
-        )
-        return self.backend.submit(request).result()
+        return self.backend.submit(_request(prompt, options)).result()
 
-    async def acomplete(
-        self, prompt: Chat, *, schema: Schema | None = None, max_tokens: int = 256
-    ) -> Completion:
+    async def acomplete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
         """`complete` for asyncio; cancelling the task cancels the request."""
-        return await self.backend.submit(_request(prompt, schema=schema, max_tokens=max_tokens))
+        return await self.backend.submit(_request(prompt, options))
 
-    def stream(
-        self, prompt: Chat, *, schema: Schema | None = None, max_tokens: int = 256
-    ) -> Iterator[str]:
+    def stream(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Iterator[str]:
         """Generate one text and yield its pieces as they are decided.
 
         Closing the iterator cancels the request.
         """
-        handle = self.backend.submit(_request(prompt, schema=schema, max_tokens=max_tokens))
+        handle = self.backend.submit(_request(prompt, options))
         try:
             yield from handle
         finally:
@@ -249,10 +227,16 @@ async def amap(
     """`map` for asyncio."""
     found = map(items, task, model=model, backend=backend, workers=workers)
     end = object()
+    step: asyncio.Future[object] | None = None
     try:
-        while (outcome := await asyncio.to_thread(next, found, end)) is not end:
+        while True:
+            step = asyncio.ensure_future(asyncio.to_thread(next, found, end))
+            if (outcome := await asyncio.shield(step)) is end:
+                return
             yield cast("Answer | VedetteError", outcome)
     finally:
+        if step is not None:  # a generator that is at work in its thread cannot be closed
+            await asyncio.wait([step])
         await asyncio.to_thread(cast(Any, found).close)
 
 
@@ -285,7 +269,21 @@ def _one(task: Task, text: str, model: str | None) -> Json:
 
 
 def _typed(value: Json, schema: Schema) -> Json | BaseModel:
-    return schema.model_validate(value) if isinstance(schema, type) else value
+    if not isinstance(schema, type):
+        return value
+    try:
+        return schema.model_validate(value)
+    except ValidationError as error:
+        if value is None:
+            raise InputError(
+                f"the text is empty, and {schema.__name__} allows no empty answer",
+                hint="let its fields be None",
+            ) from error
+        first = error.errors()[0]
+        place = "/".join(str(step) for step in first["loc"]) or "the whole"
+        raise ConstraintFailed(
+            f"the answer fits the schema, but {schema.__name__} refuses it: {place}: {first['msg']}"
+        ) from error
 
 
 def _items(items: Iterable[str | Item]) -> Iterator[Item]:
@@ -324,22 +322,28 @@ def _prompt(prompt: Chat) -> Prompt:
     )
 
 
-def _request(
-    prompt: Chat,
-    *,
-    max_tokens: int,
-    schema: Schema | None = None,
-    choices: Sequence[str] | None = None,
-    regex: str | None = None,
-    sampling: Sampling | None = None,
-    stop: tuple[str, ...] = (),
-    logprobs: bool = False,
-    deadline_s: float | None = None,
-) -> Request:
+def _as_text(value: Json) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError as error:
+        raise SchemaError(f"this cannot be written as JSON: {error}") from error
+
+
+def _request(prompt: Chat, options: CompleteOptions) -> Request:
+    unknown = sorted(options.keys() - CompleteOptions.__annotations__.keys())
+    if unknown:
+        raise InputError(
+            f"there is no option {unknown[0]!r}",
+            hint=f"options are {', '.join(CompleteOptions.__annotations__)}",
+        )
     constraints = [
-        Constraint("json_schema", orjson.dumps(_schema(schema)).decode()) if schema else None,
-        Constraint("choice", orjson.dumps(list(choices)).decode()) if choices else None,
-        Constraint("regex", regex) if regex else None,
+        Constraint("json_schema", _as_text(_schema(options["schema"])))
+        if options.get("schema") is not None
+        else None,
+        Constraint("choice", _as_text(list(options["choices"])))
+        if options.get("choices") is not None
+        else None,
+        Constraint("regex", options["regex"]) if options.get("regex") is not None else None,
     ]
     given = [constraint for constraint in constraints if constraint is not None]
     if len(given) > 1:
@@ -347,9 +351,9 @@ def _request(
     return Request(
         prompt=_prompt(prompt),
         constraint=given[0] if given else None,
-        max_tokens=max_tokens,
-        sampling=sampling or Sampling(),
-        stop=stop,
-        logprobs=logprobs,
-        deadline_s=deadline_s,
+        max_tokens=options.get("max_tokens", 256),
+        sampling=Sampling(temperature=options.get("temperature", 0.0), seed=options.get("seed", 0)),
+        stop=tuple(options.get("stop", ())),
+        logprobs=options.get("logprobs", False),
+        deadline_s=options.get("deadline_s"),
     )

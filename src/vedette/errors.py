@@ -3,6 +3,7 @@
     VedetteError
     ├── InputError              the caller's input is wrong                       exit 2, HTTP 400
     │   ├── SchemaError         a schema that is not one, or cannot be enforced
+    │   │   └── NothingQualifies    a field that nothing in this input can fill
     │   ├── LabelError          a label list that cannot be used
     │   ├── InputTooLong        one input that can never fit
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
@@ -82,6 +83,12 @@ class BudgetTooSmall(InputError):
     """`max_tokens` cannot hold any legal answer."""
 
     code = "budget_too_small"
+
+
+class NothingQualifies(SchemaError):
+    """A field must be borne out by the input, may not be null, and nothing in it qualifies."""
+
+    code = "nothing_qualifies"
 
 
 class JournalMismatch(InputError):

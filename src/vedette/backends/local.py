@@ -6,12 +6,38 @@ from pathlib import Path
 from typing import overload
 
 from vedette.backends.base import Handle, Result
+from vedette.config import Settings
 from vedette.engine.core import EngineCore
 from vedette.engine.options import EngineOptions
 from vedette.engine.stats import EngineStats
 from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
+from vedette.models.progress import Progress
+from vedette.models.pull import pull
 from vedette.types import Capabilities, Completion, Json, Request, ScoreRequest, Scores
+
+
+def options_of(settings: Settings) -> EngineOptions:
+    """The engine options that the settings ask for."""
+    return EngineOptions(
+        width=settings.width,
+        threads=settings.thread_count,
+        max_context_tokens=settings.context_tokens,
+        batch_tokens=settings.batch_tokens,
+        kv_type=settings.kv_type,
+        max_queue=settings.max_queue,
+    )
+
+
+def fetch(settings: Settings, progress: Progress | None = None) -> None:
+    """Get the configured model unless it is here; with `offline` only look whether it is.
+
+    Raises what `pull` and `locate` raise.
+    """
+    if settings.offline:
+        locate(settings.model)
+    else:
+        pull(settings.model, progress=progress)
 
 
 class LocalBackend:

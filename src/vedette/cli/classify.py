@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vedette.cli.job import JobOptions, read_text, run_job
+from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 
 
 def classify(
-    *paths: str,
+    *paths: PathOrStdin,
     labels: str,
     multi: bool = False,
     examples: str | None = None,
@@ -23,13 +23,15 @@ def classify(
     paths
         Files, globs, or - for stdin.
     labels
-        Labels separated by commas, or a file: a label a line (`name` or `name: description`).
+        Labels separated by commas, or a file: a label a line (`name` or `name: description`), or
+        JSON: an array of names or an object of name -> description.
     multi
         Each label applies or does not, on its own.
     examples
         A JSONL file of rows with right labels, {"text": ..., "label": ...}.
     prior
-        Correct for the labels that the model prefers before it has read anything, or do not.
+        Correct for the labels that the model prefers before it has read anything, or do not;
+        there is no such correction with --multi.
     instructions
         A sentence more for the model.
     """
@@ -37,6 +39,7 @@ def classify(
     from vedette.tasks.examples import label_examples
     from vedette.tasks.labels import read_labels
 
+    check_paths(paths, classify)
     rows = label_examples(read_text(examples, "examples"), examples) if examples else ()
     task = Classify(
         labels=read_labels(labels),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vedette.cli.job import JobOptions, read_text, run_job
+from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 from vedette.errors import InputError
 
 
 def extract(
-    *paths: str,
+    *paths: PathOrStdin,
     schema: str | None = None,
     fields: str | None = None,
     verbatim: str | None = None,
@@ -41,6 +41,7 @@ def extract(
     from vedette.tasks.fields import schema_of_fields
     from vedette.tasks.verbatim import mark_verbatim
 
+    check_paths(paths, extract)
     if (schema is None) == (fields is None):
         raise InputError("extract needs either --schema FILE or --fields LIST")
     if schema is not None:

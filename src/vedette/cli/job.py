@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +21,10 @@ if TYPE_CHECKING:
     from vedette.backends.local import LocalBackend
     from vedette.batch.source import Source
     from vedette.tasks.base import Task
+
+
+# A lone - is stdin. cyclopts then takes unknown options for paths too: see `check_paths`.
+PathOrStdin = Annotated[str, Parameter(allow_leading_hyphen=True)]
 
 
 @Parameter(name="*")
@@ -86,28 +94,28 @@ class JobOptions:
         return int(self.workers)
 
 
+def check_paths(paths: tuple[str, ...], verb: Callable[..., int]) -> None:
+    """Refuse an option that `verb` does not have. Raises `InputError` with the nearest one."""
+    unknown = next((path for path in paths if path.startswith("-") and path != "-"), None)
+    if unknown is None:
+        return
+    given = unknown.partition("=")[0]
+    names = [*signature(verb).parameters, *(option.name for option in fields(JobOptions))]
+    valid = [f"--{name.replace('_', '-')}" for name in names if name not in ("paths", "options")]
+    meant = get_close_matches(given, valid, n=1)
+    usage = f'Run "vedette {verb.__name__} --help" for usage'
+    raise InputError(
+        f'unknown option "{given}"', hint=f'Did you mean "{meant[0]}"?' if meant else usage
+    )
+
+
 def open_backend(settings: Settings, *, quiet: bool) -> LocalBackend:
     """The model, fetched first if it is not here and the network may be used."""
-    from vedette.backends.local import LocalBackend
-    from vedette.engine.options import EngineOptions
-    from vedette.models.locate import locate
+    from vedette.backends.local import LocalBackend, fetch, options_of
     from vedette.models.progress import progress_for_stderr
-    from vedette.models.pull import pull
 
-    if settings.offline:
-        locate(settings.model)
-    else:
-        pull(settings.model, progress=progress_for_stderr(quiet=quiet))
-    return LocalBackend(
-        settings.model,
-        EngineOptions(
-            width=settings.width,
-            threads=settings.thread_count,
-            max_context_tokens=settings.context_tokens,
-            batch_tokens=settings.batch_tokens,
-            kv_type=settings.kv_type,
-        ),
-    )
+    fetch(settings, progress_for_stderr(quiet=quiet))
+    return LocalBackend(settings.model, options_of(settings))
 
 
 def run_job(task: Task, paths: tuple[str, ...], options: JobOptions) -> int:
@@ -161,10 +169,12 @@ def run_job(task: Task, paths: tuple[str, ...], options: JobOptions) -> int:
 
 def _check_task(task: Task, backend: LocalBackend) -> None:
     """What is wrong with the task itself is said once, before the first row."""
+    from vedette.errors import NothingQualifies
     from vedette.types import Item
 
     for request in next(task.steps(Item(id="0", text="x"), backend)):
-        backend.check(request)
+        with suppress(NothingQualifies):  # that is about the text, and this one is made up
+            backend.check(request)
 
 
 def _json_to_stderr(body: object) -> None:
@@ -187,7 +197,7 @@ def _show_prompt(task: Task, source: Source, backend: LocalBackend) -> int:
 def read_text(path: str, what: str) -> str:
     """A small file of the user's, whole. Raises `FileError` that names what it should have been."""
     try:
-        return Path(path).read_text("utf-8")
+        return Path(path).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise FileError(f"cannot read the {what} {path}: {reason}") from error

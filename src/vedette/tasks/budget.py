@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vedette.engine.constraint.json_schema import DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH
+from vedette.engine.constraint.verbatim import MAX_VERBATIM_CHARS
 
 from .outline import resolve
 
@@ -30,7 +31,7 @@ def _tokens(schema: Any, root: dict[str, Any], input_tokens: int, depth: int) ->
         return MOST_TOKENS
     if "const" in schema or "enum" in schema:
         values = [schema["const"]] if "const" in schema else schema["enum"]
-        return max(len(str(value)) for value in values) / 2 + 2
+        return max((len(str(value).encode()) for value in values), default=0) / 2 + 2
     branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key, ())]
     if branches:
         return max(_tokens(branch, root, input_tokens, depth + 1) for branch in branches)
@@ -43,6 +44,8 @@ def _of_kind(
     kind: str, schema: dict[str, Any], root: dict[str, Any], input_tokens: int, depth: int
 ) -> float:
     if kind == "object":
+        if _takes_any_property(schema):
+            return MOST_TOKENS
         return 4 + sum(
             len(name) / 3 + 4 + _tokens(sub, root, input_tokens, depth + 1)
             for name, sub in schema.get("properties", {}).items()
@@ -52,7 +55,14 @@ def _of_kind(
         each: float = _tokens(schema.get("items", {}), root, input_tokens, depth + 1)
         return 2 + float(n) * (1 + each)
     if kind == "string":
-        chars = schema.get("maxLength", DEFAULT_MAX_LENGTH)
+        default = MAX_VERBATIM_CHARS if schema.get("x-verbatim") else DEFAULT_MAX_LENGTH
+        chars = schema.get("maxLength", default)
         tokens = chars / _CHARS_PER_TOKEN + 3
         return float(min(tokens, input_tokens + 8) if schema.get("x-verbatim") else tokens)
     return 12
+
+
+def _takes_any_property(schema: dict[str, Any]) -> bool:
+    """Whether an object has no bound; one that declares its properties takes no others."""
+    others = schema.get("additionalProperties", "properties" not in schema)
+    return others is not False or bool(schema.get("patternProperties"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 from vedette.backends.base import Backend, Result
 from vedette.decide.closed import Decision, decide, mean_prior
@@ -33,8 +34,8 @@ class Classify:
 
     `multi` asks of each label on its own whether it applies. `prior` corrects for the labels
     that the model prefers before it has read anything: `content-free` measures that once on texts
-    that say nothing, `none` leaves the scores as they are. Raises `LabelError` for labels that
-    cannot be used and for examples with other labels.
+    that say nothing, `none` leaves the scores as they are; `multi` has no such correction.
+    Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
     labels: tuple[Label, ...]
@@ -64,17 +65,15 @@ class Classify:
         return tuple(label.name for label in self.labels)
 
     @cached_property
-    def _priors(self) -> dict[int, list[float]]:
+    def _priors(self) -> WeakKeyDictionary[Backend, list[float]]:
         """Measured once for each backend of this process."""
-        return {}
+        return WeakKeyDictionary()
 
     @cached_property
     def shared_messages(self) -> tuple[Message, ...]:
         """What every item's prompt begins with."""
         if self.multi:
-            return (
-                Message("system", self._with_instructions(text_of("classify", "system_multi"))),
-            )
+            return tuple(self._shared_multi())
         described = any(label.description for label in self.labels)
         if described:
             listing = "\n".join(
@@ -90,12 +89,29 @@ class Classify:
             messages.append(Message("assistant", example.labels[0]))
         return tuple(messages)
 
+    def _shared_multi(self) -> Iterator[Message]:
+        """Each example is asked about each label, as the item will be."""
+        yield Message("system", self._with_instructions(text_of("classify", "system_multi")))
+        for example in self.examples:
+            for label in self.labels:
+                yield Message("user", self._user_multi(example.text, label))
+                yield Message("assistant", YES_NO[label.name not in example.labels])
+
     def _with_instructions(self, system: str) -> str:
         return f"{system}\n{self.instructions}" if self.instructions else system
 
     @staticmethod
     def _user(text: str) -> str:
         return fill(text_of("classify", "user"), text=text)
+
+    @staticmethod
+    def _user_multi(text: str, label: Label) -> str:
+        return fill(
+            text_of("classify", "user_multi"),
+            text=text,
+            label=label.name,
+            description=f" ({label.description})" if label.description else "",
+        )
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -119,17 +135,12 @@ class Classify:
         return ScoreRequest(prompt=self.prompt(text), choices=self.names)
 
     def requests_multi(self, text: str) -> list[ScoreRequest]:
-        """A yes/no question for each label; the text comes first, so that they share it."""
+        """A yes/no question for each label."""
         shared = self.shared_messages
         asks = []
         for label in self.labels:
-            user = fill(
-                text_of("classify", "user_multi"),
-                text=text,
-                label=label.name,
-                description=f" ({label.description})" if label.description else "",
-            )
-            prompt = Prompt(messages=(*shared, Message("user", user)))
+            user = Message("user", self._user_multi(text, label))
+            prompt = Prompt(messages=(*shared, user), shared_messages=len(shared))
             asks.append(ScoreRequest(prompt=prompt, choices=YES_NO))
         return asks
 
@@ -150,12 +161,12 @@ class Classify:
         if self.multi:
             results = yield self.requests_multi(item.text)
             return self._multi_answer(results)
-        prior = self._priors.get(id(backend))
+        prior = self._priors.get(backend)
         free = [] if prior or self.prior == "none" else self._content_free()
         results = yield [self.request(item.text), *free]
         if free:
             prior = mean_prior([_scores(result).logprobs for result in results[1:]])
-            self._priors[id(backend)] = prior
+            self._priors[backend] = prior
         return self._answer(_scores(results[0]), prior)
 
     def _content_free(self) -> list[ScoreRequest]:

@@ -14,13 +14,16 @@ from .extract import Example
 
 
 def _rows(source: str, where: str) -> Iterator[tuple[int, dict[str, Json]]]:
-    for number, line in enumerate(source.splitlines(), start=1):
+    # Not splitlines: a JSON string may hold U+2028 and the like as they are.
+    for number, line in enumerate(source.split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise InputError(f"{where}, line {number} is not JSON: {error}") from error
+            raise InputError(
+                f"{where}, line {number} is not JSON: {error.msg} (column {error.colno})"
+            ) from error
         if not isinstance(row, dict) or not isinstance(row.get("text"), str):
             raise InputError(f'{where}, line {number} has no "text"')
         yield number, row

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jsonschema_rs
 import orjson
@@ -14,7 +15,13 @@ from vedette.backends.base import Backend, Result
 from vedette.engine.constraint.grounded import has_grounding
 from vedette.engine.constraint.json_schema import parse_schema
 from vedette.engine.constraint.verbatim import has_verbatim
-from vedette.errors import CapabilityMissing, ConstraintFailed, InputTooLong, SchemaError
+from vedette.errors import (
+    CapabilityMissing,
+    ConstraintFailed,
+    InputError,
+    InputTooLong,
+    SchemaError,
+)
 from vedette.types import (
     Answer,
     Completion,
@@ -34,7 +41,7 @@ from .merge import merge
 from .outline import example_of, outline
 from .prompt_data import fill, text_of
 from .spans import spans_of
-from .windows import windows
+from .windows import LEAST_WINDOW_TOKENS, windows
 
 # Beyond this a small model loses the thread, whatever context its label promises.
 WINDOW_TOKENS = 1500
@@ -68,11 +75,21 @@ class Extract:
     name: str = field(default="extract", init=False)
 
     def __post_init__(self) -> None:
-        parse_schema(orjson.dumps(self.schema))
+        try:
+            source = orjson.dumps(self.schema)
+        except TypeError as error:
+            raise SchemaError(f"the schema cannot be written as JSON: {error}") from error
+        parse_schema(source)
+        for name, tokens in (
+            ("max_tokens", self.max_tokens),
+            ("window_tokens", self.window_tokens),
+        ):
+            if tokens is not None and tokens < 1:
+                raise InputError(f"{name} is {tokens}; it must be at least 1")
         for i, example in enumerate(self.examples, start=1):
-            error = next(self._validator.iter_errors(example.value), None)
-            if error is not None:
-                raise SchemaError(f"example {i} does not fit the schema: {error.message}")
+            fault = next(self._validator.iter_errors(example.value), None)
+            if fault is not None:
+                raise SchemaError(f"example {i} does not fit the schema: {fault.message}")
 
     @cached_property
     def _validator(self) -> jsonschema_rs.Validator:
@@ -118,12 +135,11 @@ class Extract:
 
     def request(self, text: str, n_tokens: int) -> Request:
         """The request for one text (or window) of `n_tokens` tokens."""
-        budget = self.max_tokens or answer_tokens(self.schema, n_tokens)
         source = text if self._reads_input else ""
         return Request(
             prompt=self.prompt(text),
             constraint=Constraint("json_schema", self._schema_text, source),
-            max_tokens=budget,
+            max_tokens=self._budget(n_tokens),
         )
 
     def steps(self, item: Item, backend: Backend) -> Steps:
@@ -133,7 +149,7 @@ class Extract:
         if not item.text.strip():
             return Answer(value=empty_answer(self.schema, self._validator), extra={"empty": True})
         n_tokens = backend.count_tokens(item.text)
-        if n_tokens <= self.window_tokens:
+        if n_tokens <= min(self.window_tokens, self._room(backend, n_tokens)):
             (result,) = yield [self.request(item.text, n_tokens)]
             return self._answer(item.text, [self._value(result)], _usage([result]))
         parts = windows(
@@ -148,30 +164,54 @@ class Extract:
         return self._answer(item.text, values, _usage(results))
 
     def _fitting(self, backend: Backend) -> int:
-        """Tokens of text that fit beside the shared part and the answer."""
-        shared = sum(backend.count_tokens(m.content) + 8 for m in self.shared_messages)
-        answer = self.max_tokens or answer_tokens(self.schema, self.window_tokens)
-        room = backend.capabilities.context_tokens - shared - answer - 16
-        if room < 16:
+        """Tokens of a window: what fits beside the shared part and the answer."""
+        room = self._room(backend, self.window_tokens)
+        if room < LEAST_WINDOW_TOKENS:
+            context = backend.capabilities.context_tokens
+            shared = self._shared_tokens(backend)
             raise InputTooLong(
-                f"the instructions take {shared} tokens and the answer up to {answer}; "
-                f"of {backend.capabilities.context_tokens} nothing is left for the text",
-                hint="use fewer examples, or a model with more context",
+                f"the instructions take {shared} tokens and the answer up to "
+                f"{self._budget(self.window_tokens)}; of {context} there is no room for the text",
+                hint="use fewer examples or a smaller max_tokens, or a model with more context",
             )
         return min(self.window_tokens, room)
+
+    def _room(self, backend: Backend, n_tokens: int) -> int:
+        """Tokens beside the shared part and the answer to a text of `n_tokens`."""
+        taken = self._shared_tokens(backend) + self._budget(n_tokens) + 16
+        return backend.capabilities.context_tokens - taken
+
+    def _shared_tokens(self, backend: Backend) -> int:
+        if backend not in self._counted:
+            counts = (backend.count_tokens(m.content) + 8 for m in self.shared_messages)
+            self._counted[backend] = sum(counts)
+        return self._counted[backend]
+
+    @cached_property
+    def _counted(self) -> WeakKeyDictionary[Backend, int]:
+        return WeakKeyDictionary()
+
+    def _budget(self, n_tokens: int) -> int:
+        return self.max_tokens or answer_tokens(self.schema, n_tokens)
 
     def _value(self, result: Result) -> Json:
         """The parsed answer; what came out under the grammar is held against the schema again."""
         if not isinstance(result, Completion):
             raise TypeError("extract asked for a completion")
-        value: Json = orjson.loads(result.text)
-        error = next(self._validator.iter_errors(value), None)
-        if error is not None:
-            raise ConstraintFailed(f"the answer does not fit the schema: {error.message}")
+        try:
+            value: Json = orjson.loads(result.text)
+        except orjson.JSONDecodeError as error:
+            raise ConstraintFailed(
+                f"the answer is not JSON: {error.msg} (after {result.usage.completion_tokens} "
+                f"tokens, finish reason {result.finish_reason})"
+            ) from error
+        fault = next(self._validator.iter_errors(value), None)
+        if fault is not None:
+            raise ConstraintFailed(f"the answer does not fit the schema: {fault.message}")
         return value
 
     def _answer(self, text: str, values: Sequence[Json], usage: Usage) -> Answer:
-        value = merge(values, self.schema) if len(values) > 1 else values[0]
+        value = merge(values, self.schema, self._validator.is_valid)
         extra: dict[str, Json] = {}
         if len(values) > 1:
             extra["windows"] = len(values)

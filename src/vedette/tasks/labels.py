@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-import orjson
 
 from vedette.errors import FileError, LabelError
 
@@ -39,29 +39,45 @@ def check_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
 def read_labels(spec: str) -> tuple[Label, ...]:
     """Labels from `a,b,c`, or from a file.
 
-    A file has a label a line (`name` or `name: description`), or is JSON: an object of name ->
-    description, or an array of names. Raises `LabelError`, or `FileError` for an unreadable file.
+    A file has a label a line (`name` or `name: description`; lines that start with # are
+    comments), or is JSON: an object of name -> description, or an array of names. Raises
+    `LabelError`, or `FileError` for an unreadable file.
     """
-    path = Path(spec)
-    looks_like_file = path.suffix in (".txt", ".json", ".labels") or "/" in spec
-    if not looks_like_file and not path.is_file():
+    if not os.path.isfile(spec) and not _looks_like_file(spec):
         return check_labels(Label(part.strip()) for part in spec.split(","))
     try:
-        text = path.read_text("utf-8")
+        text = Path(spec).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"cannot read the label file {spec}: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FileError(f"cannot read the label file {spec}: {reason}") from error
     return check_labels(_parse(text, spec))
+
+
+def _looks_like_file(spec: str) -> bool:
+    """A name without commas; in a list, labels such as `N/A` have a slash too."""
+    is_list = "," in spec
+    return not is_list and ("/" in spec or Path(spec).suffix in (".txt", ".json", ".labels"))
 
 
 def _parse(text: str, where: str) -> list[Label]:
     if text.lstrip().startswith(("{", "[")):
-        try:
-            data = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
-            raise LabelError(f"{where} is not JSON: {error}") from error
-        if isinstance(data, dict):
-            return [Label(name, str(value or "")) for name, value in data.items()]
-        return [Label(str(name)) for name in data]
+        return _parse_json(text, where)
     lines = [line.strip() for line in text.splitlines()]
     parts = [line.partition(":") for line in lines if line and not line.startswith("#")]
     return [Label(name.strip(), description.strip()) for name, _, description in parts]
+
+
+def _parse_json(text: str, where: str) -> list[Label]:
+    try:
+        # Pairs, so that a name that is there twice is seen.
+        data = json.loads(text, object_pairs_hook=tuple)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise LabelError(f"{where} is not JSON: {error}") from error
+    pairs = data if isinstance(data, tuple) else [(name, None) for name in data]
+    for name, description in pairs:
+        if not isinstance(name, str) or not isinstance(description, str | None):
+            raise LabelError(
+                f"{where} is not a label list",
+                hint="write an array of names, or an object of name -> description",
+            )
+    return [Label(name, description or "") for name, description in pairs]

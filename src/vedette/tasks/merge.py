@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vedette.types import Json
@@ -10,14 +10,19 @@ from vedette.types import Json
 from .outline import resolve
 
 
-def merge(values: Sequence[Json], schema: dict[str, Any]) -> Json:
+def merge(
+    values: Sequence[Json], schema: dict[str, Any], is_valid: Callable[[Json], bool] | None = None
+) -> Json:
     """Earlier windows win; later ones fill what is still null; lists are joined, repeats dropped.
 
-    A list keeps to its `maxItems`.
+    A list keeps to its `maxItems`. A value that cannot be joined to a whole that `is_valid`, such
+    as the other branch of an `anyOf`, is left out: the earlier one wins.
     """
     merged = values[0]
     for value in values[1:]:
-        merged = _join(merged, value, schema, schema)
+        joined = _join(merged, value, schema, schema)
+        if is_valid is None or is_valid(joined):
+            merged = joined
     return merged
 
 
@@ -34,4 +39,5 @@ def _join(first: Json, second: Json, schema: Any, root: dict[str, Any]) -> Json:
         joined = [*first, *(value for value in second if value not in first)]
         most = schema.get("maxItems")
         return joined[:most] if isinstance(most, int) else joined
-    return second if first is None or first == "" else first
+    says_nothing = first is None or (first == "" and second is not None)
+    return second if says_nothing else first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
@@ -24,6 +25,6 @@ def text_of(task: str, key: str) -> str:
 
 def fill(template: str, **values: str) -> str:
     """Put values in place of `{name}`; braces in the values and elsewhere are left alone."""
-    for name, value in values.items():
-        template = template.replace("{" + name + "}", value)
-    return template
+    # In one pass: what a value brings along is never filled in itself.
+    names = "|".join(map(re.escape, values))
+    return re.sub("{(" + names + ")}", lambda found: values[found.group(1)], template)

@@ -23,7 +23,7 @@ def _collect(
     is_copied = schema.get("x-verbatim") is True or "x-one-of-input" in schema
     if is_copied and isinstance(value, str):
         start = text.find(value)
-        found[at or "/"] = [start, start + len(value)] if start >= 0 else None
+        found[at] = [start, start + len(value)] if start >= 0 else None
     elif isinstance(value, dict):
         for name, sub in value.items():
             key = name.replace("~", "~0").replace("/", "~1")

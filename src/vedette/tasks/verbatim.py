@@ -20,5 +20,6 @@ def mark_verbatim(schema: dict[str, Any], names: Sequence[str]) -> dict[str, Any
                 f"--verbatim: the schema has no property {name!r}",
                 hint=f"it has {', '.join(properties) or 'none'}",
             )
-        properties[name] = {**properties[name], "x-verbatim": True}
+        sub = properties[name]
+        properties[name] = {**(sub if isinstance(sub, dict) else {}), "x-verbatim": True}
     return {**schema, "properties": properties}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from vedette.errors import InputTooLong
 
+LEAST_WINDOW_TOKENS = 16
+
 # Where to cut, best first: between paragraphs, lines, sentences, words; then anywhere.
 _CUTS = (
     re.compile(r"\n\s*\n"),
@@ -30,9 +32,9 @@ def windows(
 ) -> list[Window]:
     """Cover the text with windows of at most `limit_tokens`; every character is in one.
 
-    Raises `InputTooLong` when `limit_tokens` cannot hold anything.
+    Raises `InputTooLong` when `limit_tokens` is below `LEAST_WINDOW_TOKENS`.
     """
-    if limit_tokens < 16:
+    if limit_tokens < LEAST_WINDOW_TOKENS:
         raise InputTooLong(f"only {limit_tokens} tokens are left for the text")
     found: list[Window] = []
     start = 0

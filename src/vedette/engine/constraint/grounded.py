@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from vedette.errors import SchemaError
+from vedette.errors import NothingQualifies, SchemaError
 
 MAX_CANDIDATES = 200
 
@@ -112,7 +112,7 @@ _NOT_WITH_MATCHES = frozenset(
 
 def _narrowed(schema: dict[str, Any], values: list[Any], keyword: str) -> dict[str, Any]:
     if not values:
-        raise SchemaError(
+        raise NothingQualifies(
             f"{keyword}: nothing in the input qualifies, and the schema allows no null",
             hint="allow null for the field",
         )

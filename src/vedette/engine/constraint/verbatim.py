@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from vedette.errors import InputError, SchemaError
+from vedette.errors import InputError, NothingQualifies, SchemaError
 
 MAX_VERBATIM_CHARS = 400
 
@@ -113,7 +113,7 @@ class Verbatim:
             alternatives.insert(0, self._span_terminal(limit))
         if not alternatives:
             reason = f"has no word of at most {limit} characters" if self._chunks else "is empty"
-            raise SchemaError(
+            raise NothingQualifies(
                 f"a verbatim string needs a span of the input, which {reason}",
                 hint="allow null for the field",
             )

@@ -1,0 +1,117 @@
+"""`vedette classify` from end to end on a tiny random model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vedette.cli.main import run
+
+ROWS = ["it works", "", "it does not 错误"]
+
+
+class Desk:
+    """A folder with an input, and the command run over it."""
+
+    def __init__(self, folder, model, capfd) -> None:
+        self._model = str(model)
+        self._capfd = capfd
+        self._folder = folder
+        self.input = self.write("in.log", "".join(f"{row}\n" for row in ROWS))
+        self.out = str(folder / "out.jsonl")
+
+    def write(self, name: str, content: str) -> str:
+        path = self._folder / name
+        path.write_text(content, "utf-8")
+        return str(path)
+
+    def run(self, *tokens: str) -> int:
+        code = run(["classify", *tokens, "--model", self._model])
+        self.stdout, self.stderr = self._capfd.readouterr()
+        return code
+
+    def lines(self) -> list[dict]:
+        with open(self.out, "rb") as file:
+            return [json.loads(line) for line in file]
+
+
+@pytest.fixture
+def desk(tmp_path, tiny_full, capfd, monkeypatch):
+    monkeypatch.setenv("VEDETTE_OFFLINE", "1")
+    monkeypatch.setenv("VEDETTE_THREADS", "1")
+    monkeypatch.setenv("VEDETTE_CONTEXT_TOKENS", "2048")
+    monkeypatch.setenv("VEDETTE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return Desk(tmp_path, tiny_full, capfd)
+
+
+@pytest.mark.parametrize("prior", ["content-free", "none"])
+def test_each_row_gets_one_label_with_probabilities(desk, prior):
+    options = ["--labels", "good,bad,other", "--prior", prior, "--out", desk.out]
+    assert desk.run(desk.input, *options) == 0
+    first, empty, last = desk.lines()
+    for line in (first, last):
+        probabilities = line["value"]["probabilities"]
+        assert list(probabilities) == ["good", "bad", "other"]
+        assert sum(probabilities.values()) == pytest.approx(1, abs=1e-3)
+        assert probabilities[line["value"]["label"]] == line["value"]["probability"]
+    assert (empty["value"], empty["empty"]) == ({"label": None}, True)
+
+
+def test_multi_gives_a_list_of_labels(desk):
+    labels = desk.write("labels.txt", "# two\ngood: it works\nbad\n")
+    assert desk.run(desk.input, "--labels", labels, "--multi", "--out", desk.out) == 0
+    first, empty, _ = desk.lines()
+    assert list(first["value"]["probabilities"]) == ["good", "bad"]
+    assert set(first["value"]["labels"]) <= {"good", "bad"}
+    assert (empty["value"], empty["empty"]) == ({"labels": []}, True)
+
+
+@pytest.mark.parametrize("multi", [[], ["--multi"]])
+def test_show_prompt_shows_labels_and_examples(desk, multi):
+    rows = desk.write("rows.jsonl", '{"text": "a {label}", "label": "bad"}\n')
+    options = ["--labels", "good,bad", "--examples", rows, "--show-prompt", *multi]
+    assert desk.run(desk.input, *options) == 0
+    assert "Text: a {label}\n" in desk.stdout
+    assert "Text: it works\n" in desk.stdout
+    right = "yes" if multi else "bad"
+    assert f"<|im_start|>assistant\n{right}<|im_end|>" in desk.stdout
+
+
+def test_an_over_long_row_is_an_error_row_and_the_job_goes_on(desk):
+    text = desk.write("long.log", "short\n" + "word " * 3000 + "\nlast\n")
+    assert desk.run(text, "--labels", "a,b", "--out", desk.out) == 1
+    assert [line["ok"] for line in desk.lines()] == [True, False, True]
+    error = desk.lines()[1]["error"]
+    assert error["code"] == "input_too_long"
+    assert "tokens" in error["message"]
+    assert error["hint"]
+    assert "1 " in desk.stderr
+
+
+SAID = [
+    (["--labels", "a,b,a"], "duplicates: 'a'"),
+    (["--labels", "twice.txt"], "duplicates: 'a'"),
+    (["--labels", "twice.json"], "duplicates: 'a'"),
+    (["--labels", ""], "empty"),
+    (["--labels", "none.txt"], "cannot read the label file none.txt: No such file"),
+    (["--labels", "a,b", "--examples", "none.jsonl"], "cannot read the examples none.jsonl"),
+    (["--labels", "a,b", "--examples", "c.jsonl"], "the label 'c', which is not in the list"),
+    (["--labels", "a,b", "--examples", "two.jsonl"], "--multi"),
+    (["--labels", "a,b", "--prior", "flat"], "prior"),
+    ([], "labels"),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), SAID, ids=[" ".join(o) or "none" for o, _ in SAID])
+def test_a_command_that_cannot_run_says_why_in_one_line(desk, options, said):
+    desk.write("twice.txt", "a: one\nb\na: two\n")
+    desk.write("twice.json", '{"a": "one", "a": "two"}')
+    desk.write("c.jsonl", '{"text": "x", "label": "c"}')
+    desk.write("two.jsonl", '{"text": "x", "labels": ["a", "b"]}')
+    assert desk.run(desk.input, *options) == 2
+    assert desk.stdout == ""
+    assert desk.stderr.startswith("vedette: ")
+    assert desk.stderr.count("\n") == 1
+    assert said in desk.stderr.lower() if said == "prior" else said in desk.stderr
