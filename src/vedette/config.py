@@ -76,7 +76,7 @@ class Settings(BaseSettings):
     threads: Auto[int] = Field(
         default=None, ge=1, description="CPU threads; `auto` is one for each physical core."
     )
-    width: int = Field(default=16, ge=1, le=256, description="Most sequences in one batch.")
+    width: int = Field(default=8, ge=1, le=256, description="Most sequences in one batch.")
     context_tokens: Auto[int] = Field(
         default=None,
         ge=64,

@@ -168,8 +168,12 @@ def test_strings_arrays_and_objects_are_bounded_throughout() -> None:
         a={"type": "string"},
         b={"type": ["array", "null"], "items": {"type": "string", "minLength": 300}},
         c={"anyOf": [an_object(d={"type": "string"}), {"type": "null"}]},
+        e={"type": ["integer", "null"]},
+        f={"type": "integer", "minimum": 3},
     )
     narrow = bounded(schema)
+    assert narrow["properties"]["e"]["maximum"] == 2**53 - 1
+    assert "maximum" not in narrow["properties"]["f"]
     assert narrow["additionalProperties"] is False
     assert narrow["properties"]["a"]["maxLength"] == 256
     assert narrow["properties"]["b"]["maxItems"] == 64

@@ -30,7 +30,7 @@ class EngineOptions:
     `use_forced` and `share_prefixes` exist to be switched off for comparison.
     """
 
-    width: int = 16
+    width: int = 8
     cells: int = 8192
     max_context_tokens: int | None = None
     batch_tokens: int = 256

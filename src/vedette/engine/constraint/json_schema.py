@@ -1,9 +1,10 @@
 """JSON Schema to an llguidance grammar: compact, bounded, closed.
 
-Three things are narrowed on purpose, so that a small model ends: objects that declare their
+Four things are narrowed on purpose, so that a small model ends: objects that declare their
 properties take no others, strings without a bound get `DEFAULT_MAX_LENGTH`, arrays without one
-get `DEFAULT_MAX_ITEMS`. Whatever comes out is valid against the schema as it was written.
-Anything that llguidance cannot enforce is refused, never skipped.
+get `DEFAULT_MAX_ITEMS`, integers without one stay within `MAX_INTEGER`. Whatever comes out is
+valid against the schema as it was written. Anything that llguidance cannot enforce is refused,
+never skipped.
 """
 
 from __future__ import annotations
@@ -24,8 +25,18 @@ if TYPE_CHECKING:  # it exists for type checkers only
 
 DEFAULT_MAX_LENGTH = 256
 DEFAULT_MAX_ITEMS = 64
+MAX_INTEGER = 2**53 - 1  # what every JSON reader can hold exactly (RFC 8259, section 6)
 
 _STRING_BOUNDS = ("maxLength", "pattern", "format", "enum", "const", "x-verbatim")
+_INTEGER_BOUNDS = (
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "enum",
+    "const",
+)
 _ARRAY_BOUNDS = ("maxItems", "enum", "const")
 # Not below `not`, `if` and `contains`: narrowing these would widen the whole.
 _SUBSCHEMA = ("items", "additionalProperties")
@@ -86,7 +97,7 @@ def _refuse_unless_enforceable(schema: dict[str, Any]) -> None:
 
 
 def bounded(schema: Any, *, close: bool = True) -> Any:
-    """The schema with the three narrowings of this module applied throughout.
+    """The schema with the four narrowings of this module applied throughout.
 
     An object that is described in several places (`allOf`, or `properties` beside `anyOf` and
     the like) stays open: each place knows only some of its properties.
@@ -112,6 +123,8 @@ def bounded(schema: Any, *, close: bool = True) -> Any:
         out["maxLength"] = max(DEFAULT_MAX_LENGTH, out.get("minLength", 0))
     if "array" in kinds and not any(key in out for key in _ARRAY_BOUNDS):
         out["maxItems"] = max(DEFAULT_MAX_ITEMS, out.get("minItems", 0))
+    if "integer" in kinds and not any(key in out for key in _INTEGER_BOUNDS):
+        out |= {"minimum": -MAX_INTEGER, "maximum": MAX_INTEGER}
     open_ends = {"additionalProperties", "patternProperties", "unevaluatedProperties"}
     if close and "properties" in out and not open_ends & out.keys():
         out["additionalProperties"] = False
