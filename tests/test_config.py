@@ -24,7 +24,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_flag_beats_variable_beats_file_beats_default(bare, monkeypatch):
-    assert (load().width, load().origin("width")) == (16, Origin("default"))
+    assert (load().width, load().origin("width")) == (8, Origin("default"))
     (bare / "vedette.toml").write_text("width = 3\n")
     in_file = Origin("file", str(bare / "vedette.toml"))
     assert (load().width, load().origin("width")) == (3, in_file)

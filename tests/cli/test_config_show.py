@@ -33,7 +33,7 @@ def test_json_holds_the_values_as_they_are(capsys):
     assert run(["config", "show", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert list(values) == list(names())
-    assert (values["threads"], values["width"], values["offline"]) == (None, 16, False)
+    assert (values["threads"], values["width"], values["offline"]) == (None, 8, False)
 
 
 def test_json_with_origin_says_where_each_value_came_from(monkeypatch, capsys):

@@ -191,7 +191,11 @@ def test_strings_arrays_and_objects_are_bounded_throughout() -> None:
         {"type": "string", "enum": ["a"]},
         {"type": "string", "pattern": "^a+$"},
         {"type": "array", "maxItems": 1000},
-        {"type": "object", "properties": {}, "additionalProperties": {"type": "integer"}},
+        {
+            "type": "object",
+            "properties": {},
+            "additionalProperties": {"type": "integer", "minimum": 0},
+        },
     ],
 )
 def test_what_the_author_bounded_is_left_alone(schema: dict[str, object]) -> None:

@@ -116,7 +116,7 @@ class Cells:
         self._reserved -= start.reserved_cells
         if start.kept_source is not None:
             self._kept[start.kept_source].users -= 1
-        if keep and self._sharing and len(keep) <= self._idle_limit and not self.covers(keep):
+        if keep and self._sharing and not self.covers(keep):
             self._tree.insert(start.seq_id, keep)
             self._kept[start.seq_id] = _Kept(len(keep))
             self._trim()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -51,7 +52,8 @@ def parse_name(name: str) -> ModelName:
     if not text:
         raise ModelNotFound("the model's name is empty", hint="`vedette models` lists the names")
     if "/" in text or text.lower().endswith(".gguf") or text.startswith("~"):
-        return LocalFile(Path(text).expanduser())
+        # Unlike Path.expanduser, this leaves `~nobody` as it stands: a file that is not there.
+        return LocalFile(Path(os.path.expanduser(text)))
     return RegistryName(text)
 
 
