@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tiny_gguf import TINY_KINDS, TinyKind, build_tiny
+
+# How long an example takes says nothing about it; machines are busy.
+settings.register_profile("patient", parent=settings(), deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")
