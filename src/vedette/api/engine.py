@@ -1,0 +1,174 @@
+"""An engine for programs: load a model, complete, stream, score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypedDict, Unpack, cast
+
+import orjson
+from pydantic import BaseModel, TypeAdapter
+
+from vedette.backends.local import LocalBackend, fetch, options_of
+from vedette.config import load
+from vedette.errors import InputError, SchemaError
+from vedette.tasks.fields import schema_of_fields
+from vedette.types import (
+    Completion,
+    Constraint,
+    Json,
+    Message,
+    Prompt,
+    Request,
+    Sampling,
+    ScoreRequest,
+    Scores,
+)
+
+Schema = dict[str, Any] | str | type[BaseModel]
+Chat = str | Sequence[dict[str, str]] | Prompt
+
+
+class CompleteOptions(TypedDict, total=False):
+    """What may be asked of `complete`, `acomplete` and `stream`.
+
+    At most one of `schema`, `choices` and `regex` constrains the answer. Temperature 0 is greedy;
+    `deadline_s` counts from the call.
+    """
+
+    schema: Schema
+    choices: Sequence[str]
+    regex: str
+    max_tokens: int
+    temperature: float
+    seed: int
+    stop: Sequence[str]
+    logprobs: bool
+    deadline_s: float
+
+
+class Engine:
+    """A model loaded in this process.
+
+    `model` is a name, `hf:user/repo:QUANT` or a path (None: the configured default), fetched if
+    it is not here yet and `offline` is not set. Use it as a context manager, or call `close`.
+    `width` requests are answered at once; `context_tokens` bounds prompt and answer together.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        width: int | None = None,
+        threads: int | None = None,
+        context_tokens: int | None = None,
+        kv_type: str | None = None,
+        offline: bool | None = None,
+    ) -> None:
+        settings = load(
+            model=model,
+            width=width,
+            threads=threads,
+            context_tokens=context_tokens,
+            kv_type=kv_type,
+            offline=offline,
+        )
+        fetch(settings)
+        self.backend = LocalBackend(settings.model, options_of(settings))
+
+    def complete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
+        """Generate one text. At most one of `schema`, `choices` and `regex` constrains it.
+
+        Raises the `VedetteError` that says why there is no answer.
+        """
+        return self.backend.submit(_request(prompt, options)).result()
+
+    async def acomplete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
+        """`complete` for asyncio; cancelling the task cancels the request."""
+        return await self.backend.submit(_request(prompt, options))
+
+    def stream(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Iterator[str]:
+        """Generate one text and yield its pieces as they are decided.
+
+        Closing the iterator cancels the request.
+        """
+        handle = self.backend.submit(_request(prompt, options))
+        try:
+            yield from handle
+        finally:
+            handle.cancel()
+
+    def score(self, prompt: Chat, choices: Sequence[str]) -> Scores:
+        """Log-probability of each choice as the beginning of the answer. Nothing is generated."""
+        request = ScoreRequest(prompt=_prompt(prompt), choices=tuple(choices))
+        return self.backend.submit(request).result()
+
+    def close(self) -> None:
+        """Free the model; requests under way fail with `Cancelled`."""
+        self.backend.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def schema_of(schema: Schema) -> dict[str, Any]:
+    """The JSON Schema of a dict, a field list or a pydantic model. Raises `SchemaError`."""
+    if isinstance(schema, dict):
+        return schema
+    if isinstance(schema, str):
+        return schema_of_fields(schema)
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return TypeAdapter(schema).json_schema()
+    raise SchemaError(f"a schema is a dict, a field list or a pydantic model, not {schema!r}")
+
+
+def _prompt(prompt: Chat) -> Prompt:
+    if isinstance(prompt, Prompt):
+        return prompt
+    if isinstance(prompt, str):
+        return Prompt(messages=(Message("user", prompt),))
+    for message in prompt:
+        if message.get("role") not in ("system", "user", "assistant"):
+            raise InputError(f"a message needs a role: system, user or assistant; got {message}")
+    return Prompt(
+        messages=tuple(Message(cast(Any, m["role"]), str(m.get("content", ""))) for m in prompt)
+    )
+
+
+def _as_text(value: Json) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError as error:
+        raise SchemaError(f"this cannot be written as JSON: {error}") from error
+
+
+def _request(prompt: Chat, options: CompleteOptions) -> Request:
+    unknown = sorted(options.keys() - CompleteOptions.__annotations__.keys())
+    if unknown:
+        raise InputError(
+            f"there is no option {unknown[0]!r}",
+            hint=f"options are {', '.join(CompleteOptions.__annotations__)}",
+        )
+    constraints = [
+        Constraint("json_schema", _as_text(schema_of(options["schema"])))
+        if options.get("schema") is not None
+        else None,
+        Constraint("choice", _as_text(list(options["choices"])))
+        if options.get("choices") is not None
+        else None,
+        Constraint("regex", options["regex"]) if options.get("regex") is not None else None,
+    ]
+    given = [constraint for constraint in constraints if constraint is not None]
+    if len(given) > 1:
+        raise InputError("give only one of schema, choices and regex")
+    return Request(
+        prompt=_prompt(prompt),
+        constraint=given[0] if given else None,
+        max_tokens=options.get("max_tokens", 256),
+        sampling=Sampling(temperature=options.get("temperature", 0.0), seed=options.get("seed", 0)),
+        stop=tuple(options.get("stop", ())),
+        logprobs=options.get("logprobs", False),
+        deadline_s=options.get("deadline_s"),
+    )
