@@ -301,3 +301,15 @@ def test_what_is_not_in_the_text_has_no_span():
 
 def test_every_example_can_be_written_as_json():
     assert orjson.dumps(example_of({"enum": []}))
+
+
+def test_a_merge_names_the_windows_that_lost_something():
+    schema = {"type": "array", "maxItems": 2}
+    lost: list[int] = []
+    assert merge([["a"], ["b"], ["c"]], schema, None, lost) == ["a", "b"]
+    assert lost == [3]
+    lost.clear()
+    assert merge([{"a": None}, {"a": 1}], an_object({"a": {}}), lambda _: False, lost) == {
+        "a": None
+    }
+    assert lost == [2]

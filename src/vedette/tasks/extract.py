@@ -211,10 +211,13 @@ class Extract:
         return value
 
     def _answer(self, text: str, values: Sequence[Json], usage: Usage) -> Answer:
-        value = merge(values, self.schema, self._validator.is_valid)
+        lost: list[int] = []
+        value = merge(values, self.schema, self._validator.is_valid, lost)
         extra: dict[str, Json] = {}
         if len(values) > 1:
             extra["windows"] = len(values)
+        if lost:
+            extra["windows_cut"] = [*lost]
         if self._reads_input:
             extra["spans"] = spans_of(value, self.schema, text)
         return Answer(value=value, usage=usage, extra=extra)
