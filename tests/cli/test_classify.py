@@ -46,7 +46,7 @@ def desk(tmp_path, tiny_full, capfd, monkeypatch):
     return Desk(tmp_path, tiny_full, capfd)
 
 
-@pytest.mark.parametrize("prior", ["content-free", "none"])
+@pytest.mark.parametrize("prior", ["stream", "content-free", "none"])
 def test_each_row_gets_one_label_with_probabilities(desk, prior):
     options = ["--labels", "good,bad,other", "--prior", prior, "--out", desk.out]
     assert desk.run(desk.input, *options) == 0

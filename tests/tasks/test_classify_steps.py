@@ -19,7 +19,7 @@ CONTENT_FREE = load_prompt("classify")["content_free"]
 
 
 def is_content_free(ask: ScoreRequest) -> bool:
-    return any(f"Text: {text}\n" in user_text(ask) for text in CONTENT_FREE)
+    return user_text(ask) in CONTENT_FREE
 
 
 def biased(ask):
@@ -48,6 +48,34 @@ def test_the_prior_is_measured_once_for_a_backend_and_applied_to_every_item():
     assert len(asked[0]) > 1
 
 
+def test_the_stream_prior_is_the_mean_over_the_first_texts_and_their_scores_are_used_once():
+    task = Classify(LABELS)
+    assert (task.study_rows, task.least_study_rows) == (64, 16)
+    raw = [
+        run_by_hand(task.study_task(), text, lambda ask, p=p: scores(math.log(p), math.log(1 - p)))
+        for text, p in (("one", 0.9), ("two", 0.7))
+    ]
+    assert [len(asked) for _, asked in raw] == [1, 1]
+    finding = task.learnt([answer for answer, _ in raw])
+    assert [math.exp(value) for value in finding] == pytest.approx([0.8, 0.2])
+    assert task.told(finding) == "prior over the first texts, divided out: good 0.80, bad 0.20"
+    known = task.knowing(finding, {"two": raw[1][0]})
+    answer, asked = run_by_hand(known, "two", biased)
+    assert asked == []
+    assert answer.value["label"] == "bad"
+    assert answer.usage == ONE_EACH
+    again, asked = run_by_hand(known, "two", lambda ask: scores(math.log(0.7), math.log(0.3)))
+    assert [len(step) for step in asked] == [1]
+    assert again == answer
+
+
+def test_what_has_no_stream_prior_wants_no_study():
+    assert Classify(LABELS, prior="none").study_rows == 0
+    assert Classify(LABELS, prior="content-free").study_rows == 0
+    assert Classify(LABELS, multi=True).study_rows == 0
+    assert Classify(LABELS).knowing(None, {}) == Classify(LABELS)
+
+
 def test_without_a_prior_the_scores_are_left_as_they_are():
     answer, asked = run_by_hand(Classify(LABELS, prior="none"), "so so", biased)
     assert len(asked[0]) == 1
@@ -60,17 +88,18 @@ def test_the_labels_are_the_choices_and_stand_in_the_shared_part():
     ask = asked[0][0]
     assert ask.choices == ("good", "bad")
     system, user, assistant, last = ask.prompt.messages
-    assert "good, bad" in system.content
-    assert user.content.startswith("Text: {labels}\n")
+    assert "- good\n- bad\n" in system.content
+    assert user.content == "{labels}"
     assert assistant.content == "bad"
-    assert last.content.startswith("Text: mine {labels}\n")
+    assert last.content == "mine {labels}"
     assert ask.prompt.shared_messages == 3
 
 
 def test_descriptions_and_instructions_are_shown():
     labels = (Label("good", "it works {labels}"), Label("bad"))
     (system,) = Classify(labels, instructions="Think.").shared_messages
-    assert "- good: it works {labels}\n- bad\nThink." in system.content
+    assert "\n- good: it works {labels}\n- bad\n" in system.content
+    assert system.content.endswith("\nThink.")
 
 
 def yes_to_good(ask):
@@ -148,6 +177,7 @@ def test_the_identity_changes_with_what_the_answers_depend_on_and_with_nothing_e
         Classify((Label("good", "fine"), Label("bad"))),
         Classify(LABELS, multi=True),
         Classify(LABELS, prior="none"),
+        Classify(LABELS, prior="content-free"),
         Classify(LABELS, instructions="More."),
         Classify(LABELS, examples=shown),
         Classify(LABELS, examples=shown, multi=True),

@@ -13,6 +13,7 @@ from vedette.types import Item
 
 from .drive import Driver
 from .results import Outcome
+from .study import studied
 
 ITEMS_AHEAD = 8  # at most this many times `workers` answers wait for a slow first one
 
@@ -32,9 +33,10 @@ def answers(
 
     Up to `workers` items (None: the backend's width) are under way, and a few times as many
     answers wait when an early item is slow. Closing the generator cancels what is in flight.
+    A task that is a `Learner` sees its first items before the first answer comes.
     """
     width = workers or backend.width
-    source = iter(items)
+    task, source = studied(task, items, backend, width)
     waiting: deque[_Pending] = deque()
     exhausted = False
     driver: Driver[_Pending] = Driver(task, backend)

@@ -71,7 +71,8 @@ class Driver(Generic[Tag]):
         self.usage = Usage()
         """Tokens of every request that was answered, those of failed items included."""
         self.retried_requests = 0
-        self._task = task
+        self.task = task
+        """What is done to items that are started from now on."""
         self._backend = backend
         self._retry_after_s = tuple(retry_after_s)
         self._events: SimpleQueue[tuple[_Run[Tag], int] | None] = SimpleQueue()
@@ -102,7 +103,7 @@ class Driver(Generic[Tag]):
         run = _Run(tag)
         self._runs.add(run)
         try:
-            run.steps = self._task.steps(item, self._backend)
+            run.steps = self.task.steps(item, self._backend)
         except (InputError, RequestError) as error:
             self._end(run, error)
         else:
@@ -265,6 +266,6 @@ class Driver(Generic[Tag]):
         self._runs.discard(run)
         if not isinstance(outcome, Answer | VedetteError):
             kind = type(outcome).__name__
-            raise TypeError(f"task {self._task.name} returned {kind}, not an Answer")
+            raise TypeError(f"task {self.task.name} returned {kind}, not an Answer")
         if not (self._stopping and isinstance(outcome, RequestError)):
             self._over.append((run.tag, outcome))

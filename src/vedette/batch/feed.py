@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, Full, Queue
 from typing import Protocol
 
@@ -45,6 +46,27 @@ class FileFeed:
 
     def close(self) -> None:
         """Nothing is left running."""
+
+
+class BackFeed:
+    """A feed from which some rows were taken already and are given again first."""
+
+    def __init__(self, rows: Iterable[Row], rest: Feed) -> None:
+        self._rows = deque(rows)
+        self._rest = rest
+
+    @property
+    def ended(self) -> bool:
+        """See `Feed`."""
+        return not self._rows and self._rest.ended
+
+    def poll(self) -> Row | None:
+        """See `Feed`."""
+        return self._rows.popleft() if self._rows else self._rest.poll()
+
+    def close(self) -> None:
+        """See `Feed`."""
+        self._rest.close()
 
 
 class StreamFeed:

@@ -29,6 +29,7 @@ from .results import KEY_BYTES, is_error, job_hash
 
 MAGIC = b'{"vedette_journal":1,'
 START = b"start"
+FINDING_KEY = bytes(KEY_BYTES)  # of what the task learnt from the first rows; no row's hash is 0
 SYNC_EVERY_S = 1.0
 BODY_AT = 2 * KEY_BYTES + 10  # key, space, crc, space
 LENGTH_BITS = 32

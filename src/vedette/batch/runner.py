@@ -8,20 +8,23 @@ from collections import deque
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
+import orjson
+
 from vedette.backends.base import Backend
 from vedette.errors import DiskFull, FileError, InputError
-from vedette.tasks.base import Task
+from vedette.tasks.base import Learner, Task
 from vedette.types import Item
 
 from .drive import RETRY_AFTER_S, Driver
-from .feed import Feed, FileFeed, StreamFeed
+from .feed import BackFeed, Feed, FileFeed, StreamFeed
 from .interrupt import Interrupt
-from .journal import Journal
+from .journal import FINDING_KEY, Journal
 from .outputs import Output, check_output, has_content, is_file, open_output
 from .progress import NoProgress, Progress, Snapshot
 from .results import Outcome, body_of, is_error, job_hash, job_identity, line_of, row_key
 from .rows import BadRow, Row
 from .source import Source
+from .study import Head, study
 from .summary import Summary
 
 ROWS_AHEAD = 4096
@@ -147,7 +150,7 @@ class _Runner:
         self._began_s = time.monotonic()
         with closing(self._feed()) as feed:
             try:
-                self._work_through(feed)
+                self._work_through(self._studied(feed))
             except DiskFull:
                 raise
             except Exception:
@@ -190,6 +193,38 @@ class _Runner:
                 self._settle(self._driver.wait())
             elif feed.ended and not self._window:
                 return
+
+    def _studied(self, feed: Feed) -> Feed:
+        """Let the task look at the first rows, unless an earlier run of the job has done so."""
+        task = self._job.task
+        if not isinstance(task, Learner) or not task.study_rows:
+            return feed
+        if FINDING_KEY in self._journal:
+            finding = orjson.loads(self._journal.get(FINDING_KEY))
+            self._output.notes.append(task.told(finding))
+            self._driver.task = task.knowing(finding, {})
+            return feed
+        head = Head(task.study_rows)
+        while not (head.is_full or feed.ended or self._interrupt.requested):
+            row = feed.poll()
+            if row is not None:
+                head.add(row)
+            elif not feed.ended:
+                self._driver.wait(RETRY_AFTER_S[0])
+        feed = BackFeed(head.rows, feed)
+        if len(head.items) < task.least_study_rows:
+            return feed
+        found = study(
+            task, head.items, self._job.backend, self._workers, lambda: self._interrupt.requested
+        )
+        if found is not None:
+            answers, usage = found
+            finding = task.learnt(list(answers.values()))
+            self._journal.add(FINDING_KEY, orjson.dumps(finding))
+            self._output.notes.append(task.told(finding))
+            self._driver.task = task.knowing(finding, answers)
+            self._driver.usage += usage
+        return feed
 
     def _feed(self) -> Feed:
         source = self._job.source

@@ -158,7 +158,7 @@ def classify(
     labels: str,
     examples: str | None = None,
     label_field: str = "label",
-    prior: Literal["content-free", "none"] = "content-free",
+    prior: Literal["stream", "content-free", "none"] = "stream",
     options: BenchOptions | None = None,
 ) -> int:
     """Label the same rows with both, in turns: vedette scores, the peer writes under a grammar.
@@ -174,7 +174,7 @@ def classify(
     label_field
         The column that holds the right label.
     prior
-        Correct for the labels that the model prefers before it has read anything, or do not.
+        How the labels that the model prefers whatever it reads are corrected for, as in classify.
     """
     from vedette.batch import Source
     from vedette.bench.classify import ClassifyBench

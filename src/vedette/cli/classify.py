@@ -12,7 +12,7 @@ def classify(
     labels: str,
     multi: bool = False,
     examples: str | None = None,
-    prior: Literal["content-free", "none"] = "content-free",
+    prior: Literal["stream", "content-free", "none"] = "stream",
     instructions: str = "",
     options: JobOptions | None = None,
 ) -> int:
@@ -30,8 +30,9 @@ def classify(
     examples
         A JSONL file of rows with right labels, {"text": ..., "label": ...}.
     prior
-        Correct for the labels that the model prefers before it has read anything, or do not;
-        there is no such correction with --multi.
+        Correct for the labels that the model prefers whatever it reads: measured on the first 64
+        texts of the job (stream), which should be a fair mixture; on texts that say nothing
+        (content-free); or not at all. There is no such correction with --multi.
     instructions
         A sentence more for the model.
     """

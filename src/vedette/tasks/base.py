@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Generator, Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from vedette.backends.base import Backend, Result
 from vedette.types import Answer, Item, Json, Request, ScoreRequest
@@ -32,4 +32,39 @@ class Task(Protocol):
         once, or asyncio. Raises `InputError` for an item that cannot be done; a failed request's
         error is thrown into the generator.
         """
+        ...
+
+
+@runtime_checkable
+class Learner(Task, Protocol):
+    """A task that looks at the first texts of a job before it answers any of them.
+
+    Its answers then depend on what it has learnt, so a job writes that into its journal and a
+    resumed one takes it from there.
+    """
+
+    @property
+    def study_rows(self) -> int:
+        """How many different texts it wants to see; 0 for none."""
+        ...
+
+    @property
+    def least_study_rows(self) -> int:
+        """With fewer it learns nothing, and answers as it would a single item."""
+        ...
+
+    def study_task(self) -> Task:
+        """What is done to each of these texts."""
+        ...
+
+    def learnt(self, answers: Sequence[Answer]) -> Json:
+        """The finding, from the study's answers."""
+        ...
+
+    def told(self, finding: Json) -> str:
+        """The finding in a sentence, for the summary of a job."""
+        ...
+
+    def knowing(self, finding: Json, answers: Mapping[str, Answer]) -> Task:
+        """The task with its finding. `answers` by text are used once each instead of asking."""
         ...

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 from weakref import WeakKeyDictionary
 
 from vedette.backends.base import Backend, Result
@@ -12,12 +14,15 @@ from vedette.decide.closed import Decision, decide, mean_prior
 from vedette.errors import CapabilityMissing, InputTooLong, LabelError
 from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Scores, Usage
 
-from .base import Steps
+from .base import Steps, Task
 from .labels import Label, check_labels
 from .prompt_data import fill, load_prompt, text_of
 
 MAX_INPUT_TOKENS = 3500
 YES_NO = ("yes", "no")
+PRIORS = ("stream", "content-free", "none")
+STUDY_ROWS = 64
+LEAST_STUDY_ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +38,27 @@ class Classify:
     """Implements `Task`: a label with probabilities for each text.
 
     `multi` asks of each label on its own whether it applies. `prior` corrects for the labels
-    that the model prefers before it has read anything: `content-free` measures that once on texts
-    that say nothing, `none` leaves the scores as they are; `multi` has no such correction.
+    that the model prefers whatever it reads: `stream` takes the mean over the first `STUDY_ROWS`
+    different texts of a job (batch calibration, Zhou et al. 2023, arXiv 2309.17249), which
+    supposes that they are a fair mixture; `content-free` measures it once on texts that say
+    nothing, as `stream` does too where there are fewer than `LEAST_STUDY_ROWS`; `none` leaves
+    the scores as they are. `multi` has no such correction.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
     labels: tuple[Label, ...]
     examples: tuple[LabelledText, ...] = ()
     multi: bool = False
-    prior: str = "content-free"
+    prior: str = "stream"
     instructions: str = ""
+    stream_prior: tuple[float, ...] | None = field(default=None, kw_only=True)
+    known: dict[str, Answer] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
     name: str = field(default="classify", init=False)
 
     def __post_init__(self) -> None:
         check_labels(self.labels)
-        if self.prior not in ("content-free", "none"):
-            raise LabelError(f"prior must be content-free or none, not {self.prior!r}")
+        if self.prior not in PRIORS:
+            raise LabelError(f"prior must be one of {', '.join(PRIORS)}, not {self.prior!r}")
         known = set(self.names)
         for example in self.examples:
             unknown = [label for label in example.labels if label not in known]
@@ -74,15 +84,11 @@ class Classify:
         """What every item's prompt begins with."""
         if self.multi:
             return tuple(self._shared_multi())
-        described = any(label.description for label in self.labels)
-        if described:
-            listing = "\n".join(
-                f"- {label.name}: {label.description}" if label.description else f"- {label.name}"
-                for label in self.labels
-            )
-            system = fill(text_of("classify", "system_described"), labels=listing)
-        else:
-            system = fill(text_of("classify", "system"), labels=", ".join(self.names))
+        listing = "\n".join(
+            f"- {label.name}: {label.description}" if label.description else f"- {label.name}"
+            for label in self.labels
+        )
+        system = fill(text_of("classify", "system"), labels=listing)
         messages = [Message("system", self._with_instructions(system))]
         for example in self.examples:
             messages.append(Message("user", self._user(example.text)))
@@ -120,7 +126,11 @@ class Classify:
             "labels": [[label.name, label.description] for label in self.labels],
             "prompt": [[m.role, m.content] for m in self.shared_messages],
             "user": text_of("classify", "user_multi" if self.multi else "user"),
-            "parameters": {"multi": self.multi, "prior": self.prior},
+            "parameters": {
+                "multi": self.multi,
+                "prior": self.prior,
+                "study_rows": self.study_rows,
+            },
         }
 
     def prompt(self, text: str) -> Prompt:
@@ -144,6 +154,41 @@ class Classify:
             asks.append(ScoreRequest(prompt=prompt, choices=YES_NO))
         return asks
 
+    @property
+    def study_rows(self) -> int:
+        """See `Learner`: the stream's prior is the mean over this many texts."""
+        return STUDY_ROWS if self.prior == "stream" and not self.multi else 0
+
+    @property
+    def least_study_rows(self) -> int:
+        """See `Learner`."""
+        return LEAST_STUDY_ROWS
+
+    def study_task(self) -> Task:
+        """See `Learner`: the scores of the labels, uncorrected."""
+        return _RawScores(replace(self, prior="none"))
+
+    def learnt(self, answers: Sequence[Answer]) -> Json:
+        """See `Learner`: log of the mean probability of each label."""
+        if not answers:
+            return None
+        return [*mean_prior([_logprobs(answer) for answer in answers])]
+
+    def told(self, finding: Json) -> str:
+        """See `Learner`."""
+        shares = ", ".join(
+            f"{name} {math.exp(value):.2f}"
+            for name, value in zip(self.names, cast(list[float], finding or ()), strict=False)
+        )
+        return f"prior over the first texts, divided out: {shares or 'none'}"
+
+    def knowing(self, finding: Json, answers: Mapping[str, Answer]) -> Task:
+        """See `Learner`."""
+        if finding is None:
+            return self
+        prior = tuple(cast(list[float], finding))
+        return replace(self, stream_prior=prior, known=dict(answers))
+
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
         if not backend.capabilities.can_score:
@@ -161,7 +206,10 @@ class Classify:
         if self.multi:
             results = yield self.requests_multi(item.text)
             return self._multi_answer(results)
-        prior = self._priors.get(backend)
+        if known := self.known.pop(item.text, None):
+            scores = Scores(choices=self.names, logprobs=tuple(_logprobs(known)), usage=known.usage)
+            return self._answer(scores, self.stream_prior)
+        prior = self.stream_prior or self._priors.get(backend)
         free = [] if prior or self.prior == "none" else self._content_free()
         results = yield [self.request(item.text), *free]
         if free:
@@ -186,6 +234,29 @@ class Classify:
         chosen: list[Json] = [name for name, p in applies.items() if p > 0.5]
         usage = sum((result.usage for result in results), Usage())
         return Answer(value={"labels": chosen, "probabilities": {**applies}}, usage=usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _RawScores:
+    """Implements `Task`: what a classification scores, before any correction."""
+
+    task: Classify
+    name: str = "classify"
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        return self.task.identity
+
+    def steps(self, item: Item, backend: Backend) -> Steps:
+        asking = self.task.steps(item, backend)
+        results = yield next(asking)
+        asking.close()
+        scores = _scores(results[0])
+        return Answer(value=[*scores.logprobs], usage=scores.usage)
+
+
+def _logprobs(answer: Answer) -> list[float]:
+    return cast(list[float], answer.value)
 
 
 def _scores(result: Result) -> Scores:

@@ -1,0 +1,84 @@
+"""What a task learns from a job's first rows, before it answers any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+from vedette.backends.base import Backend
+from vedette.tasks.base import Learner, Task
+from vedette.types import Answer, Item, Usage
+
+from .drive import Driver
+from .rows import Row
+
+POLL_S = 0.2  # how often a request to stop is looked for
+
+
+class Head:
+    """The first rows of a job: taken from the source for a look, then given back in order."""
+
+    def __init__(self, n_texts: int) -> None:
+        self.rows: list[Row] = []
+        self._n_texts = n_texts
+        self._texts: dict[str, Item] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether enough different texts have been seen."""
+        return len(self._texts) >= self._n_texts
+
+    @property
+    def items(self) -> list[Item]:
+        """One item for each different text that is not blank."""
+        return list(self._texts.values())
+
+    def add(self, row: Row) -> None:
+        """Keep a row."""
+        self.rows.append(row)
+        if isinstance(row, Item) and row.text.strip():
+            self._texts.setdefault(row.text, row)
+
+
+def study(
+    task: Learner,
+    items: Sequence[Item],
+    backend: Backend,
+    workers: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[dict[str, Answer], Usage] | None:
+    """What the task's study says about each text; texts that cannot be asked are left out.
+
+    Returns None when `stop` said so meanwhile. Raises what the backend raises for good.
+    """
+    found: dict[str, Answer] = {}
+    waiting = iter(items)
+    driver: Driver[str] = Driver(task.study_task(), backend)
+    with driver:
+        while True:
+            while driver.in_flight < workers and (item := next(waiting, None)) is not None:
+                driver.start(item.text, item)
+            if not driver.in_flight:
+                return found, driver.usage
+            for text, outcome in driver.wait(POLL_S):
+                if isinstance(outcome, Answer):
+                    found[text] = outcome
+            if stop():
+                return None
+
+
+def studied(
+    task: Task, items: Iterable[Item], backend: Backend, workers: int
+) -> tuple[Task, Iterator[Item]]:
+    """The task, having looked at the first items if it wants to, and all the items."""
+    source = iter(items)
+    if not isinstance(task, Learner) or not task.study_rows:
+        return task, source
+    head = Head(task.study_rows)
+    while not head.is_full and (item := next(source, None)) is not None:
+        head.add(item)
+    if len(head.items) >= task.least_study_rows:
+        result = study(task, head.items, backend, workers)
+        if result is not None:
+            task = task.knowing(task.learnt(list(result[0].values())), result[0])
+    return task, chain((row for row in head.rows if isinstance(row, Item)), source)
