@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tiny_gguf import TINY_KINDS, TinyKind, build_tiny
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and their children too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says nothing about it; machines are busy.
 settings.register_profile("patient", parent=settings(), deadline=None)

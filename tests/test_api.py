@@ -143,7 +143,7 @@ def test_map_is_lazy_in_order_and_an_error_does_not_end_it(engine):
     found = vedette.map(items(), vedette.Classify("a,b"), backend=engine.backend, workers=2)
     assert taken == []
     outcomes = [next(found) for _ in range(8)]
-    assert len(taken) < 100
+    assert len(taken) < 200  # the 128 that a study may look at, and those under way
     assert [isinstance(outcome, InputTooLong) for outcome in outcomes] == [i == 3 for i in range(8)]
     first, again = (outcomes[i].value["probabilities"] for i in (0, 5))
     assert again == pytest.approx(first, abs=0.02)

@@ -108,3 +108,18 @@ def test_items_in_memory_are_looked_at_too():
     assert [item.id for item, _ in found] == ["0", "1", "2", "3", "4", "5"]
     assert {answer.value["longest"] for _, answer in found} == {"XXX"}
     assert len(backend.submitted) == 5
+
+
+def test_a_job_of_few_texts_repeated_does_not_hold_all_its_rows():
+    taken = []
+
+    def items():
+        for n in range(1000):
+            taken.append(n)
+            yield Item(id=str(n), text="ab"[n % 2])
+
+    found = answers(items(), RankTask(), FakeBackend(delay_ms=0.2), workers=2)
+    _, answer = next(found)
+    assert answer.value["longest"] == "A"
+    assert len(taken) < 30
+    found.close()

@@ -73,8 +73,9 @@ def test_show_prompt_shows_labels_and_examples(desk, multi):
     rows = desk.write("rows.jsonl", '{"text": "a {label}", "label": "bad"}\n')
     options = ["--labels", "good,bad", "--examples", rows, "--show-prompt", *multi]
     assert desk.run(desk.input, *options) == 0
-    assert "Text: a {label}\n" in desk.stdout
-    assert "Text: it works\n" in desk.stdout
+    shown = "Text: {}\n" if multi else "<|im_start|>user\n{}<|im_end|>"
+    assert shown.format("a {label}") in desk.stdout
+    assert shown.format("it works") in desk.stdout
     right = "yes" if multi else "bad"
     assert f"<|im_start|>assistant\n{right}<|im_end|>" in desk.stdout
 

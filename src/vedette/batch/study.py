@@ -12,6 +12,7 @@ from vedette.types import Answer, Item, Usage
 from .drive import Driver
 from .rows import Row
 
+ROWS_PER_TEXT = 2  # rows looked at for each text wanted: a job of one repeated text must end
 POLL_S = 0.2  # how often a request to stop is looked for
 
 
@@ -25,8 +26,8 @@ class Head:
 
     @property
     def is_full(self) -> bool:
-        """Whether enough different texts have been seen."""
-        return len(self._texts) >= self._n_texts
+        """Whether enough different texts have been seen, or rows to give up finding them."""
+        return max(len(self._texts), len(self.rows) / ROWS_PER_TEXT) >= self._n_texts
 
     @property
     def items(self) -> list[Item]:
@@ -59,7 +60,8 @@ def study(
             while driver.in_flight < workers and (item := next(waiting, None)) is not None:
                 driver.start(item.text, item)
             if not driver.in_flight:
-                return found, driver.usage
+                in_order = {item.text: found[item.text] for item in items if item.text in found}
+                return in_order, driver.usage
             for text, outcome in driver.wait(POLL_S):
                 if isinstance(outcome, Answer):
                     found[text] = outcome
