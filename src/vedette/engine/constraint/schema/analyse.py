@@ -1,0 +1,127 @@
+"""A schema looked through before it is used: what the grammar enforces, what is checked after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema_rs
+
+from vedette.errors import SchemaError
+from vedette.types import Json
+
+from .dialect import Dialect, dialect_of
+from .emit import Emitter
+from .facts import node
+from .grammar import ByteGrammar
+from .lower import Lowering, validator
+from .order import Arranger
+from .refs import Bundle, bundle
+from .report import SchemaRefused, SchemaReport
+from .review import ASSERTED_FORMATS, review
+from .values import spelled
+from .wellformed import check_well_formed
+
+_DRAFTS = {
+    "draft 4": jsonschema_rs.Draft4,
+    "draft 6": jsonschema_rs.Draft6,
+    "draft 7": jsonschema_rs.Draft7,
+    "draft 2019-09": jsonschema_rs.Draft201909,
+    "draft 2020-12": jsonschema_rs.Draft202012,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A schema that can be used.
+
+    `grammar_schema` is what the grammar engine gets: it lets through at least what the report
+    calls enforced, and a text of it is an answer only if `validator`, which holds the schema as
+    it was written, takes its value too.
+    """
+
+    grammar_schema: dict[str, Any]
+    validator: jsonschema_rs.Validator
+    report: SchemaReport
+    grammar: ByteGrammar
+    arranger: Arranger
+
+    def accepts(self, instance: Json) -> bool:
+        """Whether the value can be written under the grammar and is valid.
+
+        It is written compactly, its members in the grammar's order, its numbers without exponent.
+        """
+        try:
+            valid = self.validator.is_valid(instance)
+        except UnicodeEncodeError:  # half a surrogate pair
+            return False
+        return valid and self.grammar.accepts(spelled(self.arranger.arranged(instance)))
+
+
+def analyse(
+    schema: Json,
+    *,
+    files: Mapping[str, Json] | None = None,
+    strict: bool = False,
+    formats: bool = True,
+) -> Analysis:
+    """Look a schema through and lower it to what the grammar engine enforces.
+
+    `files` are the schemas that remote references may mean, by URI; nothing is fetched. With
+    `strict`, a keyword that can only be checked afterwards is refused. `formats` says whether
+    `format` asserts anything; in 2020-12 it does not unless asked to.
+
+    Raises `SchemaRefused` (a `SchemaError`) with the place, the reason and the report.
+    """
+    named = dict(files or {})
+    try:
+        dialect = dialect_of(schema)
+        check_well_formed(schema, dialect)
+        whole = bundle(schema, named, dialect)
+        return _analysed(schema, whole, strict, formats)
+    except SchemaRefused:
+        raise
+    except SchemaError as error:
+        empty = SchemaReport("", ())
+        raise SchemaRefused(error.message, empty, hint=error.hint) from error
+    except RecursionError as error:
+        raise SchemaRefused("the schema is nested too deeply", SchemaReport("", ())) from error
+
+
+def _analysed(
+    schema: Json,
+    whole: Bundle,
+    strict: bool,
+    formats: bool,
+) -> Analysis:
+    asserted = dict.fromkeys(ASSERTED_FORMATS, formats)
+    lowering = Lowering(whole, asserted)
+    emitter = Emitter(lowering, node(()))
+    report = review(whole, lowering, emitter, asserted)
+    if not emitter.possible:
+        raise SchemaRefused("nothing can be valid under this schema", report)
+    if strict and report.of("checked"):
+        first = report.of("checked")[0]
+        raise SchemaRefused(
+            f"at {first.pointer or 'the root'}: {first.keyword} cannot be enforced while the "
+            f"answer is written: {first.reason}",
+            report,
+            hint="without strict, the finished answer is checked",
+        )
+    grammar_schema = emitter.schema()
+    try:
+        grammar = ByteGrammar(grammar_schema)
+    except SchemaError as error:
+        raise SchemaRefused(error.message, report, hint=error.hint) from error
+    checker = validator(_dated(schema, whole.dialect), asserted, _registry(whole))
+    return Analysis(grammar_schema, checker, report, grammar, Arranger(grammar_schema))
+
+
+def _dated(schema: Json, dialect: Dialect) -> Any:
+    return {"$schema": dialect.uri, **schema} if isinstance(schema, dict) else schema
+
+
+def _registry(whole: Bundle) -> jsonschema_rs.Registry | None:
+    opened: list[tuple[str, Any]] = list(whole.documents.opened.items())
+    return jsonschema_rs.Registry(opened, draft=_DRAFTS[whole.dialect.name]) if opened else None

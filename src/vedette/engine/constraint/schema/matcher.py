@@ -1,0 +1,61 @@
+"""A schema as a question that needs no model: is this an answer that could be given?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from vedette.types import Json
+
+from .analyse import Analysis, analyse
+from .report import SchemaReport
+
+
+class SchemaMatcher:
+    """Says of values and of texts whether constrained decoding under a schema would give them.
+
+    Arguments and errors are those of `analyse`.
+    """
+
+    def __init__(
+        self,
+        schema: Json,
+        *,
+        files: Mapping[str, Json] | None = None,
+        strict: bool = False,
+        formats: bool = True,
+    ) -> None:
+        self.analysis: Analysis = analyse(schema, files=files, strict=strict, formats=formats)
+
+    @property
+    def report(self) -> SchemaReport:
+        """What became of each keyword."""
+        return self.analysis.report
+
+    def accepts(self, value: Json) -> bool:
+        """Whether the value is an answer, spelled and ordered as the grammar has it."""
+        return self.analysis.accepts(value)
+
+    def accepts_text(self, text: str | bytes) -> bool:
+        """Whether exactly this JSON text is an answer. One with a name twice in an object is not.
+
+        Text that is not JSON is no answer.
+        """
+        try:
+            written = text.decode() if isinstance(text, bytes) else text
+            value = json.loads(written, object_pairs_hook=_once, parse_constant=_refused)
+        except (ValueError, RecursionError):
+            return False
+        return self.analysis.validator.is_valid(value) and self.analysis.grammar.accepts(written)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return out
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
