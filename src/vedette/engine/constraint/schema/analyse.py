@@ -15,13 +15,14 @@ from .dialect import Dialect, dialect_of
 from .emit import Emitter
 from .facts import node
 from .grammar import ByteGrammar
-from .lower import Lowering, validator
+from .lower import Lowering
 from .order import Arranger
 from .refs import Bundle, bundle
-from .report import SchemaRefused, SchemaReport
+from .report import SchemaReport, refused
 from .review import ASSERTED_FORMATS, review
+from .validator import validator
 from .values import spelled
-from .wellformed import check_well_formed
+from .wellformed import check_expressions, check_well_formed
 
 _DRAFTS = {
     "draft 4": jsonschema_rs.Draft4,
@@ -47,16 +48,21 @@ class Analysis:
     grammar: ByteGrammar
     arranger: Arranger
 
+    def is_valid(self, instance: Json) -> bool:
+        """Whether the value is valid under the schema as it was written."""
+        try:
+            return self.validator.is_valid(instance)
+        except UnicodeEncodeError:  # half a surrogate pair: nothing that can be sent
+            return False
+
     def accepts(self, instance: Json) -> bool:
         """Whether the value can be written under the grammar and is valid.
 
         It is written compactly, its members in the grammar's order, its numbers without exponent.
         """
-        try:
-            valid = self.validator.is_valid(instance)
-        except UnicodeEncodeError:  # half a surrogate pair
-            return False
-        return valid and self.grammar.accepts(spelled(self.arranger.arranged(instance)))
+        return self.is_valid(instance) and self.grammar.accepts(
+            spelled(self.arranger.arranged(instance))
+        )
 
 
 def analyse(
@@ -74,46 +80,38 @@ def analyse(
 
     Raises `SchemaRefused` (a `SchemaError`) with the place, the reason and the report.
     """
-    named = dict(files or {})
     try:
         dialect = dialect_of(schema)
         check_well_formed(schema, dialect)
-        whole = bundle(schema, named, dialect)
+        whole = bundle(schema, dict(files or {}), dialect)
+        for path in whole.paths():
+            check_expressions(whole.at(path), str(whole.origin(path)))
         return _analysed(schema, whole, strict, formats)
-    except SchemaRefused:
-        raise
-    except SchemaError as error:
-        empty = SchemaReport("", ())
-        raise SchemaRefused(error.message, empty, hint=error.hint) from error
     except RecursionError as error:
-        raise SchemaRefused("the schema is nested too deeply", SchemaReport("", ())) from error
+        raise refused("the schema is nested too deeply") from error
 
 
-def _analysed(
-    schema: Json,
-    whole: Bundle,
-    strict: bool,
-    formats: bool,
-) -> Analysis:
+def _analysed(schema: Json, whole: Bundle, strict: bool, formats: bool) -> Analysis:
     asserted = dict.fromkeys(ASSERTED_FORMATS, formats)
     lowering = Lowering(whole, asserted)
     emitter = Emitter(lowering, node(()))
     report = review(whole, lowering, emitter, asserted)
     if not emitter.possible:
-        raise SchemaRefused("nothing can be valid under this schema", report)
+        raise refused("nothing can be valid under this schema", report=report)
     if strict and report.of("checked"):
         first = report.of("checked")[0]
-        raise SchemaRefused(
-            f"at {first.pointer or 'the root'}: {first.keyword} cannot be enforced while the "
-            f"answer is written: {first.reason}",
-            report,
+        raise refused(
+            f"it cannot be enforced while the answer is written: {first.reason}",
+            pointer=first.pointer,
+            keyword=first.keyword,
+            report=report.strict,
             hint="without strict, the finished answer is checked",
         )
     grammar_schema = emitter.schema()
     try:
         grammar = ByteGrammar(grammar_schema)
     except SchemaError as error:
-        raise SchemaRefused(error.message, report, hint=error.hint) from error
+        raise refused(error.message, report=report) from error
     checker = validator(_dated(schema, whole.dialect), asserted, _registry(whole))
     return Analysis(grammar_schema, checker, report, grammar, Arranger(grammar_schema))
 

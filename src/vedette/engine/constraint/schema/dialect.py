@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from vedette.errors import SchemaError
+from .report import refused
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -158,14 +158,15 @@ _BY_URI = {d.uri: d for d in (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019_09, DRAFT_20
 
 
 def dialect_of(schema: object) -> Dialect:
-    """The draft that `$schema` names. Raises `SchemaError` for one that is not known."""
+    """The draft that `$schema` names. Raises `SchemaRefused` for one that is not known."""
     if not isinstance(schema, Mapping) or "$schema" not in schema:
         return DRAFT_2020_12
     named = schema["$schema"]
     known = _BY_URI.get(named.rstrip("#")) if isinstance(named, str) else None
     if known is None:
-        raise SchemaError(
-            f"at /$schema: {named!r} is not a known draft of JSON Schema",
+        raise refused(
+            f"{named!r} is not a known draft of JSON Schema",
+            keyword="$schema",
             hint="use https://json-schema.org/draft/2020-12/schema, or leave $schema out",
         )
     return known

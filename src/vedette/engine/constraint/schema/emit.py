@@ -8,7 +8,8 @@ from typing import Any
 
 from .array import ArrayShape
 from .facts import ANY, KINDS, NEVER, Node
-from .lower import Lowered, Lowering, Shape
+from .lower import Lowering
+from .lowered import Lowered, Shape
 from .members import ObjectShape
 from .number import NumberShape
 from .text import TextShape
@@ -190,8 +191,7 @@ class Emitter:
             return self._array(shape)
         if isinstance(shape, ObjectShape):
             return self._object(shape)
-        assert not isinstance(shape, ValuesShape)
-        return shape.schema()
+        return {"enum": shape.values} if isinstance(shape, ValuesShape) else shape.schema()
 
     def _array(self, shape: ArrayShape) -> dict[str, Any]:
         most = shape.most

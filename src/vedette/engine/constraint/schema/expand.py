@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vedette.errors import SchemaError
-
 from .case import Case, Unevaluated
 from .dialect import Path
 from .facts import ANY, Assume, Choice, Elements, Fact, Keyword, Members, Only, is_never, node
 from .fails import ways_to_fail
-from .holds import Here, take
+from .here import Here
+from .holds import take
 from .refs import Bundle
+from .report import refused
 
 MAX_CASES = 256
 _MAX_RETRIES = 16
-_MAX_WORK = 60_000  # assumptions taken, over a whole schema
+# Assumptions that may be taken over a whole schema before its choices are left out.
+_WORK = 4_000
+_WORK_PER_SUBSCHEMA = 20
+_REFUSED_AT = 3  # so many times that, and the schema is refused
 
 
 class _TooMany(Exception):
@@ -35,20 +38,28 @@ class Expander:
         self._bundle = bundle
         self._overlapping = overlapping
         self._work = 0
+        self._limit = _WORK + _WORK_PER_SUBSCHEMA * sum(1 for _ in bundle.paths())
 
     def cases(self, ordered: Sequence[Assume]) -> list[Case]:
         """All ways in which a value can belong to the node.
 
         A choice that would give more than `MAX_CASES` is left out, and a fact says so. Raises
-        `SchemaError` for a schema that takes too much work.
+        `SchemaRefused` for a schema that takes too much work.
         """
         left_out: set[Keyword] = set()
         for _ in range(_MAX_RETRIES):
+            if self.tired:
+                break
             try:
                 return self._cases(ordered, left_out)
             except _TooMany as error:
                 left_out.add(error.source)
         return self._cases(ordered, None)
+
+    @property
+    def tired(self) -> bool:
+        """So much work has been done that choices are left out from now on."""
+        return self._work > self._limit
 
     def _cases(self, ordered: Sequence[Assume], left_out: set[Keyword] | None) -> list[Case]:
         start = Case()
@@ -65,7 +76,7 @@ class Expander:
                 continue
             choice = case.choices.pop(0)
             if left_out is None or choice.source in left_out:
-                why = f"it would take more than {MAX_CASES} cases"
+                why = "it would take too many cases"
                 case.facts.append(Fact(None, "dropped", why, choice.source))
                 open_cases.append(case)
                 continue
@@ -99,8 +110,8 @@ class Expander:
             return
         case.assumed[step.signed] = (before or frozenset()) | step.scopes
         self._work += 1
-        if self._work > _MAX_WORK:
-            raise SchemaError(
+        if self._work > _REFUSED_AT * self._limit:
+            raise refused(
                 "the schema is too involved: its alternatives multiply beyond what can be analysed",
                 hint="tell alternatives apart by a constant, or nest them less",
             )

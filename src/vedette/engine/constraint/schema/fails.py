@@ -22,7 +22,7 @@ from .facts import (
     below,
     node,
 )
-from .holds import Here, contains_of, elements_of, has, kinds_of, lacks, target_of
+from .here import Here, contains_of, elements_of, has, kinds_of, lacks, target_of
 from .refs import OPEN_REF
 
 

@@ -7,56 +7,27 @@ Nothing is left out without a mark at the keyword: `checked` if the grammar lets
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import jsonschema_rs
 
 from vedette.types import Json
 
 from . import array, members, number, text
-from .array import ArrayShape
 from .case import Case
 from .dialect import DRAFT_4, DRAFT_6, Path
 from .expand import Expander
 from .facts import ANY, KINDS, NEVER, Assume, Fact, Keyword, Kind, Node, Signed, is_never, node
-from .holds import kinds_of, target_of
-from .members import ObjectShape
-from .number import NumberShape
+from .here import kinds_of, target_of
+from .lowered import Lowered, Mark, Shape, dropped, nodes_of
 from .refs import Bundle
-from .report import Verdict
 from .text import TextShape
+from .validator import validator
 from .values import ValuesShape, key, kind_of
-
-Shape: TypeAlias = ValuesShape | NumberShape | TextShape | ArrayShape | ObjectShape
 
 _MAX_COMPARED = 32  # alternatives of a oneOf that are compared with each other
 _OWN_FILTER = frozenset({"type", "enum", "const"})
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What happened to a keyword in a node."""
-
-    keyword: Keyword
-    verdict: Verdict
-    reason: str
-
-
-@dataclass(slots=True)
-class Lowered:
-    """A node's shapes, or the nodes that it is the union of.
-
-    `owed` are negations (by the keywords that made them) with the nodes on which they rest: they
-    are exact only if these are. `notes` are the author's own `x-` keywords.
-    """
-
-    shapes: list[Shape] = field(default_factory=list)
-    union: tuple[Node, ...] = ()
-    marks: list[Mark] = field(default_factory=list)
-    owed: list[tuple[tuple[Keyword, ...], tuple[Node, ...]]] = field(default_factory=list)
-    notes: dict[str, Any] = field(default_factory=dict)
 
 
 class Lowering:
@@ -85,8 +56,23 @@ class Lowering:
         return self._lowered[wanted]
 
     def canonical(self, wanted: Node) -> Node:
-        """The node with schemas that are nothing but a `$ref` replaced by what they refer to."""
-        return frozenset(Signed(self._followed(path), holds) for path, holds in wanted)
+        """The node in its plainest form.
+
+        A schema that is nothing but a `$ref` is replaced by what it refers to; one that says
+        nothing is left out.
+        """
+        out = frozenset(Signed(self._followed(path), holds) for path, holds in wanted)
+        says = {signed: self._says(signed.path) for signed in out}
+        if any(truth is not None and truth != signed.holds for signed, truth in says.items()):
+            return NEVER
+        return frozenset(signed for signed, truth in says.items() if truth is None)
+
+    def _says(self, path: Path) -> bool | None:
+        """True or false if the schema holds for every value or for none; else None."""
+        schema = False if is_never(path) else self.bundle.at(path)
+        if isinstance(schema, bool):
+            return schema
+        return None if self.bundle.dialect.asserting & schema.keys() or _has_notes(schema) else True
 
     def is_empty(self, wanted: Node) -> bool:
         """Whether certainly no value belongs to the node; a node still in work counts as not."""
@@ -196,7 +182,7 @@ class Lowering:
         return tuple(dict.fromkeys(self.canonical(node(part)) for part in paths))
 
     def _overlapping(self, path: Path, others: list[Path]) -> list[Path]:
-        if len(others) > _MAX_COMPARED:
+        if len(others) > _MAX_COMPARED or self._expander.tired:
             return others
         return [
             other
@@ -205,7 +191,7 @@ class Lowering:
         ]
 
     def _of_values(self, case: Case) -> list[Shape]:
-        values = [value for value in case.values or [] if self._meets(case, value)]
+        values = self._meeting(case, case.values or [])
         if self.bundle.open_refs:
             for path, _ in case.assumed:
                 schema = {} if is_never(path) else self.bundle.at(path)
@@ -214,17 +200,23 @@ class Lowering:
                     self._marks.append(Mark(Keyword(path, name), "checked", why))
         return [ValuesShape.of(values)] if values else []
 
-    def _meets(self, case: Case, value: Json) -> bool:
+    def _meeting(self, case: Case, values: list[Json]) -> list[Json]:
+        """Those of the values that meet all that the case assumes."""
         simple = self._simple(case)
         if simple is None:
-            return self.valid(case.assumed, value)
+            return [value for value in values if self.valid(case.assumed, value)]
         for schema in simple:
-            kinds, integer = kinds_of(schema.get("type", [*KINDS]))
-            wanted = schema.get("enum", [schema["const"]] if "const" in schema else [value])
-            whole = not integer or not isinstance(value, float) or value.is_integer()
-            if kind_of(value) not in kinds or not whole or key(value) not in map(key, wanted):
-                return False
-        return True
+            kinds, integer = kinds_of(schema.get("type", list(KINDS)))
+            listed = schema.get("enum", [schema["const"]] if "const" in schema else values)
+            wanted = set(map(key, listed))
+            values = [
+                value
+                for value in values
+                if kind_of(value) in kinds
+                and not (integer and isinstance(value, float) and not value.is_integer())
+                and key(value) in wanted
+            ]
+        return values
 
     def _simple(self, case: Case) -> list[Mapping[str, Any]] | None:
         """The schemas of a case, if each only names types and values."""
@@ -252,13 +244,13 @@ class Lowering:
                 for fact in facts:
                     out.owed += self._owed(fact)
                     if fact.name == "dropped":
-                        kept += [_dropped(fact, k) for k in (fact.source, *fact.causes)]
+                        kept += [dropped(fact, k) for k in (fact.source, *fact.causes)]
             self._marks = kept
             shapes += found
         return shapes
 
     def _owed(self, fact: Fact) -> list[tuple[tuple[Keyword, ...], tuple[Node, ...]]]:
-        out = [(fact.causes, _nodes(fact))] if fact.causes and _nodes(fact) else []
+        out = [(fact.causes, nodes_of(fact))] if fact.causes and nodes_of(fact) else []
         if fact.name == "contains" and fact.value.most is not None:
             out.append(((fact.source,), (self.negated(fact.value.match),)))
         return out
@@ -311,38 +303,5 @@ class Lowering:
         return validator(whole, self._formats)
 
 
-def validator(
-    schema: Any, formats: Mapping[str, bool], registry: jsonschema_rs.Registry | None = None
-) -> jsonschema_rs.Validator:
-    """A validator that asserts these formats and no others. It never fetches anything."""
-    idle = {name: _always for name, asserted in formats.items() if not asserted}
-    return jsonschema_rs.validator_for(
-        schema,
-        formats=idle,
-        validate_formats=any(formats.values()),
-        registry=registry,
-        offline=True,
-    )
-
-
-def _always(value: str) -> bool:
-    return True
-
-
 def _has_notes(schema: Mapping[str, Any]) -> bool:
     return any(name.startswith("x-") for name in schema)
-
-
-def _dropped(fact: Fact, keyword: Keyword) -> Mark:
-    return Mark(keyword, "checked", str(fact.value))
-
-
-def _nodes(fact: Fact) -> tuple[Node, ...]:
-    """The nodes on which a fact rests."""
-    if fact.name == "members":
-        return (*fact.value.named.values(), *fact.value.patterns.values(), fact.value.rest)
-    if fact.name == "elements":
-        return (*fact.value.first, fact.value.rest)
-    if fact.name == "contains":
-        return (fact.value.match,)
-    return (fact.value,) if fact.name == "names" else ()

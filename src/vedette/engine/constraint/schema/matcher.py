@@ -47,7 +47,7 @@ class SchemaMatcher:
             value = json.loads(written, object_pairs_hook=_once, parse_constant=_refused)
         except (ValueError, RecursionError):
             return False
-        return self.analysis.validator.is_valid(value) and self.analysis.grammar.accepts(written)
+        return self.analysis.is_valid(value) and self.analysis.grammar.accepts(written)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

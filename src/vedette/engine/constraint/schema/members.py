@@ -81,7 +81,7 @@ def _united(facts: list[Fact], required: list[str], lowering: Lowering) -> Objec
     )
     wanted = dict.fromkeys(p for g in groups for p in g.patterns if not probe.is_universal(p))
     translated = {pattern: probe.grammar_pattern(pattern) for pattern in wanted}
-    trouble = next((why for pattern, why in translated.values() if pattern is None), "")
+    trouble = next((why for _, why in translated.values() if why), "")
     usable = [pattern for pattern, _ in translated.values() if pattern is not None]
     if not trouble and not all(probe.disjoint(a, b) for a, b in combinations(usable, 2)):
         trouble = "a name can match several of the patterns"
@@ -128,7 +128,7 @@ def _with_names(shape: ObjectShape, fact: Fact, lowering: Lowering) -> ObjectSha
     names: Node = fact.value
     bad = {name for name, _ in shape.named if not lowering.valid(names, name)}
     shape = shape.without(bad)
-    if shape.rest == NEVER and not shape.patterns:
+    if lowering.is_empty(shape.rest) and not shape.patterns:
         return shape
     texts = lowering.texts(names)
     allowed = [text for text in texts if isinstance(text, ValuesShape)]
@@ -141,6 +141,13 @@ def _with_names(shape: ObjectShape, fact: Fact, lowering: Lowering) -> ObjectSha
     usable = [one for one in expressions if one is not None]
     pattern = usable[0] if len(usable) == 1 else "|".join(f"(?:{one})" for one in usable)
     if pattern == patterns.of_length(0, None):
+        return shape
+    rest = lowering.canonical(shape.rest)
+    if not all(
+        rest <= lowering.canonical(part) or lowering.is_empty(part) for _, part in shape.named
+    ):
+        # The engine holds named members to the pattern's schema as well.
+        lowering.drop(fact, "named members and the others have different schemas")
         return shape
     return replace(shape, patterns=((pattern, shape.rest),), rest=NEVER)
 

@@ -8,8 +8,11 @@ from fractions import Fraction
 from math import ceil, floor, lcm
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from . import probe
 from .facts import Fact
+from .values import spelled
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -75,13 +78,18 @@ def build(facts: list[Fact], integer: bool, lowering: Lowering) -> list[NumberSh
             shape = replace(shape, multiple=_common(shape.multiple, fact.value))
         elif fact.name == "exclude":
             excluded += [(v, fact) for v in fact.value if _is_number(v)]
-    shapes = [_settled(shape, facts, lowering)]
+    shape = _settled(shape, facts, lowering)
+    shapes = [shape]
     for value, fact in excluded:
         if len(excluded) > _MAX_EXCLUDED or abs(value) > _INT64 or not probe.exact_bound(value):
             lowering.drop(fact, "numbers cannot be left out one by one here")
         else:
             shapes = [half for one in shapes for half in _around(one, value)]
-    return [one for one in shapes if not one.empty]
+    shapes = [one for one in shapes if not one.empty]
+    for fact in facts:
+        if any(_slips(one, fact) for one in shapes):
+            lowering.drop(fact, "the engine lets the bound itself through in so narrow a range")
+    return shapes
 
 
 def _exact(value: int | float) -> Fraction:
@@ -128,6 +136,26 @@ def _settled(shape: NumberShape, facts: list[Fact], lowering: Lowering) -> Numbe
         if fact.name in ("low", "high", "multiple"):
             lowering.drop(fact, f"the grammar does not take this range: {why[:100]}")
     return NumberShape(integer=shape.integer)
+
+
+def _slips(shape: NumberShape, fact: Fact) -> bool:
+    """Whether the engine can write a bound that this fact excludes (llguidance 1.9.1 does)."""
+    bounds = [bound[0] for bound in (shape.low, shape.high) if bound is not None and bound[1]]
+    if fact.name in ("low", "high"):
+        bounds = [bound for bound in bounds if fact.value == (bound, True)]
+    elif fact.name == "exclude":
+        bounds = [bound for bound in bounds if bound in fact.value]
+    else:
+        return False
+    if not bounds or shape.integer:
+        return False
+    texts = tuple(text for bound in bounds for text in _spellings(bound))
+    return probe.takes_any(orjson.dumps(shape.schema()), texts)
+
+
+def _spellings(value: int | float) -> tuple[str, ...]:
+    plain = spelled(value)
+    return (plain, f"{plain}0" if "." in plain else f"{plain}.0")
 
 
 def _around(shape: NumberShape, value: int | float) -> list[NumberShape]:

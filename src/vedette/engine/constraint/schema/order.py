@@ -11,7 +11,7 @@ import orjson
 
 from vedette.types import Json
 
-from .holds import target_of
+from .here import target_of
 from .values import key, kind_of
 
 

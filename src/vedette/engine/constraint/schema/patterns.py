@@ -7,7 +7,10 @@ grammar has no look-around, back-references or word boundaries.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import jsonschema_rs
 
 _SPACE = r"\t\n\x0B\x0C\r \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF"
 _INSIDE = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}  # ECMA-262, 22.2.2.9
@@ -27,15 +30,26 @@ class Untranslatable(Exception):
     """The grammar has no form for this expression; the text says for what in it."""
 
 
-def to_grammar(pattern: str) -> str:
-    """The same expression as the grammar reads it. Raises `Untranslatable`."""
-    return _Translator(pattern).run()
+# The grammar engine (llguidance 1.9.1) lets escaped quotes and backslashes through where all
+# control characters may stand but not these. Without one of the control characters it does not.
+_GIVEN_UP = "\\x01"
+CONTROL_LEFT_OUT = "a control character is left out, to keep quotes and backslashes apart"
+
+
+def to_grammar(pattern: str) -> tuple[str, bool]:
+    """The expression as the grammar reads it, and whether `CONTROL_LEFT_OUT` holds of it.
+
+    Raises `Untranslatable`.
+    """
+    translator = _Translator(pattern)
+    return translator.run(), translator.narrowed
 
 
 class _Translator:
     def __init__(self, pattern: str) -> None:
         self._text = pattern
         self._at = 0
+        self.narrowed = False
 
     def run(self) -> str:
         out: list[str] = []
@@ -74,7 +88,7 @@ class _Translator:
     def _escape(self, in_class: bool = False) -> str:
         point = self._code_point()
         if point is not None:
-            return f"\\x{{{point:X}}}"
+            return _literal(chr(point))
         property_ = _PROPERTY.match(self._text, self._at)
         if property_:
             self._at = property_.end()
@@ -91,7 +105,7 @@ class _Translator:
     def _single(self, char: str, in_class: bool) -> str:
         if char == "c" and self._text[self._at + 2 : self._at + 3].isalpha():
             self._at += 3
-            return f"\\x{{{ord(self._text[self._at - 1]) % 32:X}}}"
+            return _literal(chr(ord(self._text[self._at - 1]) % 32))
         self._at += 2
         if in_class and char == "b":
             return "\\x08"
@@ -115,6 +129,7 @@ class _Translator:
         return point
 
     def _class(self) -> str:
+        start = self._at
         self._at += 1
         negated = self._text.startswith("^", self._at)
         self._at += negated
@@ -131,7 +146,12 @@ class _Translator:
             if negated:
                 return _ANY
             raise Untranslatable("an empty class")
-        return f"[{'^' if negated else ''}{''.join(members)}]"
+        if not _mixes_up_quotes(self._text[start : self._at]):
+            return f"[{'^' if negated else ''}{''.join(members)}]"
+        self.narrowed = True
+        if negated:
+            return f"[^{''.join(members)}{_GIVEN_UP}]"
+        return f"[[{''.join(members)}]--{_GIVEN_UP}]"
 
     def _is_range(self, member: str) -> bool:
         single = len(member) == 1 or (member[0] == "\\" and member[1] not in "pP")
@@ -147,9 +167,19 @@ class _Translator:
         return _literal(char)
 
 
+@lru_cache(maxsize=1024)
+def _mixes_up_quotes(char_class: str) -> bool:
+    finder = jsonschema_rs.validator_for({"pattern": f"^{char_class}$"})
+    if all(map(finder.is_valid, '"\\')):
+        return False
+    return finder.is_valid("\x01")
+
+
 def _literal(char: str) -> str:
-    plain = char.isalnum() or char in " _\"'%,:;<=>@!`"
-    return char if plain else f"\\x{{{ord(char):X}}}"
+    """One character as both dialects read it."""
+    if char.isalnum() or char in " _\"'%,:;<=>@!`" or ord(char) > 0xFFFF:
+        return char
+    return f"\\x{ord(char):02X}" if ord(char) < 0x100 else f"\\u{ord(char):04X}"
 
 
 def exactly(texts: Iterable[str]) -> str:
@@ -157,14 +187,14 @@ def exactly(texts: Iterable[str]) -> str:
     return "^(?:" + "|".join("".join(map(_literal, text)) for text in texts) + ")$"
 
 
-def all_but(texts: Iterable[str]) -> str:
-    """An anchored expression for every text but these."""
+def all_but(texts: Sequence[str]) -> tuple[str, bool]:
+    """An anchored expression for every text but these, and whether `CONTROL_LEFT_OUT` holds."""
     root: dict[str, dict[str, object]] = {}
     for text in texts:
         node: dict[str, object] = root  # type: ignore[assignment]
         for char in (*text, ""):
             node = node.setdefault(char, {})  # type: ignore[assignment]
-    return f"^{_rest(root)}$"
+    return f"^{_rest(root)}$", any('"' in text or "\\" in text for text in texts)
 
 
 def _rest(node: dict[str, dict[str, object]]) -> str:
@@ -173,6 +203,8 @@ def _rest(node: dict[str, dict[str, object]]) -> str:
     if not onward:
         return f"{_ANY}+"
     others = "".join(map(_literal, onward))
+    if '"' in onward or "\\" in onward:
+        others += _literal(next((chr(n) for n in range(1, 32) if chr(n) not in onward), "\x01"))
     ways = [f"[^{others}]{_ANY}*"]
     ways += [_literal(char) + _rest(below) for char, below in onward.items()]  # type: ignore[arg-type]
     return f"(?:{'|'.join(ways)}){'' if '' in node else '?'}"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-from vedette.errors import SchemaError
-
 from .dialect import Dialect, Path, dialect_of, pointer
+from .report import SchemaRefused, refused
 from .wellformed import check_well_formed
 
 
@@ -56,7 +55,7 @@ class Places:
     def resolve(self, place: Place, reference: str) -> Place:
         """The schema that a `$ref` at this place means.
 
-        Raises `SchemaError` for one that is nowhere in the document or the given files.
+        Raises `SchemaRefused` for one that is nowhere in the document or the given files.
         """
         uri, fragment = urldefrag(self._joined(self._base[place], reference))
         root = self._resources.get(uri) or self._opened(uri, place, reference)
@@ -173,6 +172,6 @@ class Places:
         return uri
 
 
-def _unresolved(place: Place, reference: str, why: str, hint: str | None = None) -> SchemaError:
-    where = str(place) or "the root"
-    return SchemaError(f"at {where}: $ref {reference!r} cannot be resolved: {why}", hint=hint)
+def _unresolved(place: Place, reference: str, why: str, hint: str | None = None) -> SchemaRefused:
+    reason = f"{reference!r} cannot be resolved: {why}"
+    return refused(reason, pointer=str(place), keyword="$ref", hint=hint)

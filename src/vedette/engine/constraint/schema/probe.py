@@ -9,7 +9,8 @@ import jsonschema_rs
 import orjson
 from llguidance import LLMatcher
 
-from .patterns import Untranslatable, to_grammar
+from .grammar import ByteGrammar
+from .patterns import CONTROL_LEFT_OUT, Untranslatable, to_grammar
 
 # Bounds up to here are exact both as 64-bit integers and as doubles.
 _LARGEST_EXACT = 2**53
@@ -28,16 +29,23 @@ def refusal(schema: dict[str, Any]) -> str:
 
 
 @lru_cache(maxsize=4096)
+def takes_any(source: bytes, texts: tuple[str, ...]) -> bool:
+    """Whether the engine can write one of these texts under a grammar schema (as JSON)."""
+    grammar = ByteGrammar(orjson.loads(source))
+    return any(map(grammar.accepts, texts))
+
+
+@lru_cache(maxsize=4096)
 def grammar_pattern(pattern: str) -> tuple[str | None, str]:
-    """The pattern for the grammar, or None and why there is none."""
+    """The pattern for the grammar, or None; and why there is none, or why it is narrower."""
     try:
-        translated = to_grammar(pattern)
+        translated, narrowed = to_grammar(pattern)
     except Untranslatable as error:
         return None, f"the grammar has no form for {error}"
     why = refusal({"type": "string", "pattern": translated})
     if why and "nsatisfiable" not in why:
         return None, f"the grammar does not take it: {why[:120]}"
-    return translated, ""
+    return translated, CONTROL_LEFT_OUT if narrowed else ""
 
 
 @lru_cache(maxsize=1024)

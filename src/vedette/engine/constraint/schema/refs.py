@@ -72,7 +72,7 @@ class Bundle:
 def bundle(schema: Any, files: Mapping[str, Any], dialect: Dialect) -> Bundle:
     """Resolve every reference that can be reached from the schema.
 
-    Raises `SchemaError` for a reference to anything but the document and the given files.
+    Raises `SchemaRefused` for a reference to anything but the document and the given files.
     """
     return _Bundler(Places(schema, files, dialect)).run()
 

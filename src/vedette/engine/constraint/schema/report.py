@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from vedette.errors import SchemaError
@@ -72,6 +72,15 @@ class SchemaReport:
         """The grammar alone decides: nothing needs to be checked afterwards."""
         return all(entry.verdict in ("enforced", "narrowed") for entry in self.keywords)
 
+    @property
+    def strict(self) -> SchemaReport:
+        """The report under `strict`: what could only be checked is refused."""
+        entries = (
+            replace(entry, verdict="refused") if entry.verdict == "checked" else entry
+            for entry in self.keywords
+        )
+        return replace(self, keywords=tuple(entries))
+
     def as_dict(self) -> dict[str, object]:
         """The report for JSON, with the number of keywords per verdict."""
         return {
@@ -88,3 +97,22 @@ class SchemaRefused(SchemaError):
     def __init__(self, message: str, report: SchemaReport, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.report = report
+
+
+def refused(
+    reason: str,
+    *,
+    pointer: str = "",
+    keyword: str = "",
+    hint: str | None = None,
+    report: SchemaReport | None = None,
+) -> SchemaRefused:
+    """The refusal of a schema for one reason, which the report holds too."""
+    known = report or SchemaReport("", ())
+    entry = KeywordReport(pointer, keyword, "refused", reason)
+    others = tuple(
+        other for other in known.keywords if (other.pointer, other.keyword) != (pointer, keyword)
+    )
+    full = SchemaReport(known.draft, (entry, *others), known.unknown)
+    where = f"at {pointer or 'the root'}: " + (f"{keyword}: " if keyword else "")
+    return SchemaRefused(where + reason, full, hint=hint)

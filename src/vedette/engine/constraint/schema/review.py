@@ -8,7 +8,8 @@ from typing import Any
 from .dialect import Path
 from .emit import Emitter
 from .facts import ANY, NEVER, Keyword, Node
-from .lower import Lowering, Mark
+from .lower import Lowering
+from .lowered import Mark
 from .refs import Bundle
 from .report import KeywordReport, SchemaReport, UnknownKeyword, Verdict, worse
 

@@ -84,6 +84,8 @@ def _with_pattern(shape: TextShape, fact: Fact, lowering: Lowering) -> TextShape
     if pattern is None:
         lowering.drop(fact, why)
         return shape
+    if why:
+        lowering.narrow(fact, why)
     return replace(shape, patterns=tuple(dict.fromkeys((*shape.patterns, pattern))))
 
 
@@ -103,7 +105,11 @@ def _without(
     shape: TextShape, words: list[str], facts: list[Fact], lowering: Lowering
 ) -> TextShape:
     if sum(map(len, words)) <= _MAX_EXCLUDED_CHARS:
-        rest = patterns.all_but(words)
+        rest, narrowed = patterns.all_but(words)
+        if narrowed:
+            for fact in facts:
+                if fact.name == "exclude":
+                    lowering.narrow(fact, patterns.CONTROL_LEFT_OUT)
         if not probe.refusal({"type": "string", "pattern": rest}):
             return replace(shape, patterns=(*shape.patterns, rest))
     for fact in facts:

@@ -27,6 +27,8 @@ def kind_of(value: Json) -> Kind:
 
 def key(value: Json) -> str:
     """Equal for equal values, however they are written: 1 and 1.0, members in any order."""
+    if isinstance(value, str):
+        return f'"{value}'
     return json.dumps(_plain(value), sort_keys=True)
 
 
