@@ -33,6 +33,8 @@ def main() -> int:
     parser.add_argument("--grammar", choices=[*TEXT, *TOKENS], help="only this one")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.strings < 1:
+        parser.error(f"--strings is {options.strings}; without a text nothing is compared")
 
     grammars = {**TEXT, **TOKENS}
     if options.grammar:

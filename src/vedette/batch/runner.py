@@ -24,7 +24,7 @@ from .progress import NoProgress, Progress, Snapshot
 from .results import Outcome, body_of, is_error, job_hash, job_identity, line_of, row_key
 from .rows import BadRow, Row
 from .source import Source
-from .study import Head, study
+from .study import POLL_S, Head, learn
 from .summary import Summary
 
 ROWS_AHEAD = 4096
@@ -201,8 +201,7 @@ class _Runner:
             return feed
         if FINDING_KEY in self._journal:
             finding = orjson.loads(self._journal.get(FINDING_KEY))
-            self._output.notes.append(task.told(finding))
-            self._driver.task = task.knowing(finding, {})
+            self._go_on_with(task.knowing(finding, {}), task.told(finding))
             return feed
         head = Head(task.study_rows)
         while not (head.is_full or feed.ended or self._interrupt.requested):
@@ -210,21 +209,27 @@ class _Runner:
             if row is not None:
                 head.add(row)
             elif not feed.ended:
-                self._driver.wait(RETRY_AFTER_S[0])
-        feed = BackFeed(head.rows, feed)
-        if len(head.items) < task.least_study_rows:
-            return feed
-        found = study(
-            task, head.items, self._job.backend, self._workers, lambda: self._interrupt.requested
+                self._driver.wait(POLL_S)
+        if len(head.items) >= task.least_study_rows:
+            self._learn(task, head.items)
+        return BackFeed(head.rows, feed)
+
+    def _learn(self, task: Learner, items: list[Item]) -> None:
+        job = self._job
+        driver: Driver[str] = Driver(
+            task.study_task(), job.backend, retry_after_s=job.retry_after_s
         )
-        if found is not None:
-            answers, usage = found
-            finding = task.learnt(list(answers.values()))
+        learnt = learn(task, items, driver, self._workers, lambda: self._interrupt.requested)
+        self._driver.usage += driver.usage
+        self._driver.retried_requests += driver.retried_requests
+        if learnt is not None:
+            finding, knowing = learnt
             self._journal.add(FINDING_KEY, orjson.dumps(finding))
-            self._output.notes.append(task.told(finding))
-            self._driver.task = task.knowing(finding, answers)
-            self._driver.usage += usage
-        return feed
+            self._go_on_with(knowing, task.told(finding))
+
+    def _go_on_with(self, task: Task, note: str) -> None:
+        self._driver.task = task
+        self._output.notes.append(note)
 
     def _feed(self) -> Feed:
         source = self._job.source

@@ -7,7 +7,7 @@ from itertools import chain
 
 from vedette.backends.base import Backend
 from vedette.tasks.base import Learner, Task
-from vedette.types import Answer, Item, Usage
+from vedette.types import Answer, Item, Json
 
 from .drive import Driver
 from .rows import Row
@@ -41,27 +41,29 @@ class Head:
             self._texts.setdefault(row.text, row)
 
 
-def study(
+def learn(
     task: Learner,
     items: Sequence[Item],
-    backend: Backend,
+    driver: Driver[str],
     workers: int,
     stop: Callable[[], bool] = lambda: False,
-) -> tuple[dict[str, Answer], Usage] | None:
-    """What the task's study says about each text; texts that cannot be asked are left out.
+) -> tuple[Json, Task] | None:
+    """The task's finding from these items, and the task that knows it.
 
-    Returns None when `stop` said so meanwhile. Raises what the backend raises for good.
+    `driver` is one for `task.study_task()`; texts that cannot be asked are left out here, and
+    get their error when their row's turn comes. Returns None when `stop` said so meanwhile.
     """
     found: dict[str, Answer] = {}
     waiting = iter(items)
-    driver: Driver[str] = Driver(task.study_task(), backend)
     with driver:
         while True:
             while driver.in_flight < workers and (item := next(waiting, None)) is not None:
                 driver.start(item.text, item)
             if not driver.in_flight:
-                in_order = {item.text: found[item.text] for item in items if item.text in found}
-                return in_order, driver.usage
+                # In the order of the items, not of the answers: the sum of a mean depends on it.
+                answers = {item.text: found[item.text] for item in items if item.text in found}
+                finding = task.learnt(list(answers.values()))
+                return finding, task.knowing(finding, answers)
             for text, outcome in driver.wait(POLL_S):
                 if isinstance(outcome, Answer):
                     found[text] = outcome
@@ -79,8 +81,8 @@ def studied(
     head = Head(task.study_rows)
     while not head.is_full and (item := next(source, None)) is not None:
         head.add(item)
+    known: Task = task
     if len(head.items) >= task.least_study_rows:
-        result = study(task, head.items, backend, workers)
-        if result is not None:
-            task = task.knowing(task.learnt(list(result[0].values())), result[0])
-    return task, chain((row for row in head.rows if isinstance(row, Item)), source)
+        learnt = learn(task, head.items, Driver(task.study_task(), backend), workers)
+        known = learnt[1] if learnt is not None else task
+    return known, chain((row for row in head.rows if isinstance(row, Item)), source)

@@ -9,7 +9,7 @@ never skipped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 import orjson
@@ -17,11 +17,9 @@ from llguidance import LLMatcher
 
 from vedette.errors import SchemaError
 
+from .compact import COMPACT
 from .grounded import ground, has_grounding
 from .verbatim import Verbatim, has_verbatim
-
-if TYPE_CHECKING:  # it exists for type checkers only
-    from llguidance._lib import JsonCompileOptions
 
 DEFAULT_MAX_LENGTH = 256
 DEFAULT_MAX_ITEMS = 64
@@ -43,11 +41,6 @@ _SUBSCHEMA = ("items", "additionalProperties")
 _ALTERNATIVES = {"anyOf", "oneOf", "$ref", "if", "then", "else", "dependentSchemas"}
 _SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SUBSCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_JSON_OPTIONS: JsonCompileOptions = {
-    "whitespace_flexible": False,
-    "item_separator": ",",
-    "key_separator": ":",
-}
 
 
 def parse_schema(source: str | bytes) -> dict[str, Any]:
@@ -84,10 +77,10 @@ def grammar_of_schema(source: str, input_text: str = "") -> str:
         _refuse_unless_enforceable(written)
     schema = bounded(written)
     if not has_verbatim(schema):
-        return str(LLMatcher.grammar_from_json_schema(schema, overrides=_JSON_OPTIONS))
+        return str(LLMatcher.grammar_from_json_schema(schema, overrides=COMPACT))
     if "$ref" in orjson.dumps(schema).decode():
         raise SchemaError("x-verbatim cannot be used in a schema with $ref yet")
-    return str(LLMatcher.grammar_from_lark(Verbatim(input_text, _JSON_OPTIONS).lark(schema)))
+    return str(LLMatcher.grammar_from_lark(Verbatim(input_text, COMPACT).lark(schema)))
 
 
 def _refuse_unless_enforceable(schema: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from vedette.errors import InputError
 from .ast import TokenRef
 from .flat import Call, FlatGrammar, Many, Part, Term, Token, nesting
 from .parse import parse_gbnf
-from .pieces import Pieces
+from .pieces import Pieces, times
 from .terminals import choose_terminals
 from .tokens import named_tokens, resolved
 
@@ -100,11 +100,4 @@ class _Writer:
             case Token(ref):
                 return self._others if ref.negated else f"<[{ref.token}]>"
             case Many(inner, low, high):
-                return self._part(inner) + _times(low, high)
-
-
-def _times(low: int, high: int | None) -> str:
-    short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))
-    if short:
-        return short
-    return f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+                return self._part(inner) + times(low, high)

@@ -156,7 +156,7 @@ class Pieces:
                     return ""
                 pattern = self.pattern(inner)
                 is_one = isinstance(inner, CharClass | AnyChar)
-                return (pattern if is_one else f"(?:{pattern})") + _times(low, high)
+                return (pattern if is_one else f"(?:{pattern})") + times(low, high)
             case Alternatives(options):
                 texts = ["".join(map(self.pattern, option.items)) for option in options]
                 return texts[0] if len(texts) == 1 else f"(?:{'|'.join(texts)})"
@@ -175,5 +175,9 @@ def _deeper(parts: Iterable[_Extent | None]) -> _Extent | None:
     return _Extent(chars, depth + 1)
 
 
-def _times(low: int, high: int | None) -> str:
-    return f"{{{low},{'' if high is None else high}}}"
+def times(low: int, high: int | None) -> str:
+    """A repetition as regular expressions and Lark both write it."""
+    short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))
+    if short:
+        return short
+    return f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 
+from vedette.engine.constraint.compact import COMPACT
 from vedette.errors import ConstraintFailed, SchemaError
-
-if TYPE_CHECKING:  # it exists for type checkers only
-    from llguidance._lib import JsonCompileOptions
-
-COMPACT: JsonCompileOptions = {
-    "whitespace_flexible": False,
-    "item_separator": ",",
-    "key_separator": ":",
-}
 
 
 class _Bytes:
