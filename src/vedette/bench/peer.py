@@ -26,6 +26,7 @@ from .program import how_it_ended, interrupts_held_back, program_environment
 HOST = "127.0.0.1"
 HEALTH_EVERY_S = 0.1
 LOG_TAIL_LINES = 3
+END_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +152,19 @@ class Peer:
             # Twice as many as slots: the next request is there when a slot falls free.
             return ask_all(self._url, bodies, concurrency=2 * self.options.n_slots)
         except RequestError as error:
-            ended = self._process.poll() if self._process else None
+            ended = self._ended_within(END_TIMEOUT_S)
             if ended is None:
                 raise
             raise self._died(ended, "while it was answering") from error
+
+    def _ended_within(self, timeout_s: float) -> int | None:
+        """Its exit code. A process that dies drops its connections shortly before it is gone."""
+        if self._process is None:
+            return None
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
 
     def stop(self) -> None:
         """End it: asked first, then killed. Nothing of it is left; safe to call again."""
