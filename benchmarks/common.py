@@ -20,9 +20,6 @@ SCHEMA = EXAMPLES / "event.schema.json"
 SHOTS = EXAMPLES / "event.examples.jsonl"
 LOG = EXAMPLES / "app.log"
 
-TIE_GAP = 0.1
-"""Logits nearer than this may change places when a batch is composed differently: a tie."""
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -39,20 +36,31 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
-    """Where two answers part: after `offset` common bytes, by a decision of this `gap`.
+class Run:
+    """One answer as it was decoded; when the request failed, `error` says why."""
 
-    The gap is infinite when no token explains the difference, or a forced one stands there.
+    text: bytes
+    steps: tuple[Step, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where two answers part, and by how much.
+
+    `offset` common bytes lead up to it. `gaps` are the distances by which either run preferred
+    its own token there, in logits: the two runs differ by at least their sum. They are infinite
+    where no choice explains it.
     """
 
     offset: int
-    gap: float
+    gaps: tuple[float, float]
     same_tokens_before: bool
 
     @property
-    def is_tie(self) -> bool:
-        """Whether rounding alone can have made the difference."""
-        return self.gap < TIE_GAP
+    def moved(self) -> float:
+        """The least change in logits that makes both runs right."""
+        return sum(self.gaps)
 
 
 def event_task() -> Extract:
@@ -61,19 +69,24 @@ def event_task() -> Extract:
     return Extract(schema=parse_schema(SCHEMA.read_text("utf-8")), examples=shots)
 
 
-def look(backend: LocalBackend, request: Request) -> tuple[Step, ...]:
-    """The request's answer token by token; none when it ends in an error."""
-    try:
-        completion = backend.submit(replace(request, logprobs=True)).result()
-    except VedetteError:
-        return ()
-    steps: list[Step] = []
-    at = 0
-    for token in completion.logprobs:
-        end = at + len(backend.engine.tokenizer.piece(token.token_id))
-        steps.append(Step(token.token_id, at, end, token.runner_up_gap, token.forced))
-        at = end
-    return tuple(steps)
+def watch(backend: LocalBackend, requests: Sequence[Request]) -> list[Run]:
+    """All answers token by token, everything submitted at once."""
+    handles = [backend.submit(replace(request, logprobs=True)) for request in requests]
+    runs: list[Run] = []
+    for handle in handles:
+        try:
+            completion = handle.result()
+        except VedetteError as error:
+            runs.append(Run(b"", (), f"{error.code}: {error.message}"))
+            continue
+        steps: list[Step] = []
+        at = 0
+        for token in completion.logprobs:
+            end = at + len(backend.engine.tokenizer.piece(token.token_id))
+            steps.append(Step(token.token_id, at, end, token.runner_up_gap, token.forced))
+            at = end
+        runs.append(Run(completion.text.encode(), tuple(steps)))
+    return runs
 
 
 def common_bytes(one: bytes, other: bytes) -> int:
@@ -84,27 +97,31 @@ def common_bytes(one: bytes, other: bytes) -> int:
     return min(len(one), len(other))
 
 
-def parting(one: bytes, other: bytes, looks: Sequence[tuple[bytes, Sequence[Step]]]) -> Parting:
-    """What decided between two answers, judged by token-by-token runs (text, steps) of them.
+def parting(one: Run, other: Run) -> Parting:
+    """What decided between two runs that wrote different texts.
 
-    A run counts as far as it repeats what both answers share. The token that covers the first
-    differing byte was the decision; where the runs split the text differently, the one that
-    begins first, since the other run's token there was its alternative.
+    It is the last place before the first differing byte where a token begins in both: there the
+    runs took different tokens, even if those begin with the same bytes.
     """
-    offset = common_bytes(one, other)
-    deciding: list[Step] = []
-    told: list[Sequence[Step]] = []
-    for text, steps in looks:
-        step = next((step for step in steps if step.end > offset), None)
-        if step is not None and text[:offset] == one[:offset]:
-            deciding.append(step)
-            told.append(steps)
-    first = min((step.start for step in deciding), default=0)
-    gaps = [math.inf if step.forced else step.gap for step in deciding if step.start == first]
-    forced = any(step.forced for step in deciding if step.start == first)
-    gap = math.inf if forced else min(gaps, default=math.inf)
-    before = {tuple(s.token_id for s in steps if s.end <= first) for steps in told}
-    return Parting(offset=offset, gap=gap, same_tokens_before=len(before) <= 1)
+    offset = common_bytes(one.text, other.text)
+    starts = [{step.start: step for step in run.steps} for run in (one, other)]
+    at = max((x for x in starts[0].keys() & starts[1].keys() if x <= offset), default=None)
+    if at is None:
+        return Parting(offset, (math.inf, math.inf), same_tokens_before=True)
+    deciding = [steps[at] for steps in starts]
+    gaps = [math.inf if step.forced else step.gap for step in deciding]
+    before = {tuple(s.token_id for s in run.steps if s.end <= at) for run in (one, other)}
+    return Parting(offset, (gaps[0], gaps[1]), same_tokens_before=len(before) == 1)
+
+
+def nearest_gap(run: Run, other: bytes) -> float:
+    """The smallest gap of a token that can have decided against another text.
+
+    The other text's tokens are not known, so the one that ends where the texts part counts too.
+    """
+    offset = common_bytes(run.text, other)
+    touching = [s for s in run.steps if s.start <= offset <= s.end and not s.forced]
+    return min((step.gap for step in touching), default=math.inf)
 
 
 def excerpt(text: bytes, offset: int, *, before: int = 24, after: int = 24) -> str:

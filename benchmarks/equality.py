@@ -3,10 +3,11 @@
     python benchmarks/equality.py [--model NAME] [--items 200] [--variants width-1,all-off]
 
 Greedy answers of the example extraction, with everything on at width 16, are held against those
-with forced tokens off, prefix sharing off, width 1, and all three. An item that differs is run
-again token by token under both settings: where the logits of the deciding token and its runner-up
-are nearer than 0.1, rounding decided (the sums of a batch are taken in another order) and it is
-listed as a tie; anything else is a bug. Exit code: 0 the same but for ties, 1 a bug, 2 cannot run.
+with forced tokens off, prefix sharing off, width 1, and all three. Where an item differs, the
+table says how sure either run was at the token that parted them, and how far plain llama.cpp,
+without the engine, moves such gaps along the same answer when only the order of its sums changes
+(see rounding.py). A difference within that is a numerical tie; anything else is a bug.
+Exit code: 0 the same but for ties, 1 a bug, 2 cannot run.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from typing import cast
 from common import (
     LOG,
     Parting,
-    Step,
+    Run,
     event_task,
     excerpt,
     gap_text,
-    look,
     parting,
     say,
     table,
+    watch,
 )
+from rounding import gap_noise
 
 from vedette.backends.local import LocalBackend
 from vedette.engine.options import EngineOptions
@@ -56,29 +58,31 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The raw text of an answer; when the request failed, `error` says why and text is empty."""
-
-    text: bytes
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
-    """A question that a variant answered differently, and what decided it."""
+    """A question that a variant answered differently, and what decided it.
+
+    `noise` is how far rounding alone moves a gap along this answer, in logits.
+    """
 
     question: str
-    baseline: Reply
-    variant: Reply
+    baseline: Run
+    variant: Run
     parting: Parting
+    noise: float
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether rounding alone can have made the difference."""
+        return self.parting.moved <= self.noise
 
     def as_dict(self) -> dict[str, object]:
-        """For `--json`; an infinite gap (no token explains it) is null."""
-        gap = self.parting.gap
+        """For `--json`; an infinite gap (no choice explains it) is null."""
+        gaps = [None if math.isinf(gap) else round(gap, 6) for gap in self.parting.gaps]
         return {
             "question": self.question,
-            "tie": self.parting.is_tie,
-            "gap": None if math.isinf(gap) else round(gap, 6),
+            "tie": self.is_tie,
+            "gaps": gaps,
+            "noise": round(self.noise, 6),
             "offset_bytes": self.parting.offset,
             "same_tokens_before": self.parting.same_tokens_before,
             "baseline": self.baseline.error or self.baseline.text.decode(),
@@ -86,12 +90,13 @@ class Difference:
         }
 
     def as_text(self) -> str:
-        """Two lines around the first differing byte."""
-        verdict = "tie" if self.parting.is_tie else "BUG"
+        """Three lines, two of them around the first differing byte."""
+        verdict = "tie" if self.is_tie else "BUG"
         split = "" if self.parting.same_tokens_before else ", the text before split otherwise"
-        lines = [f"  {verdict} {self.question}: {gap_text(self.parting.gap)}{split}"]
-        for name, reply in (("baseline", self.baseline), ("variant ", self.variant)):
-            lines.append(f"    {name} {reply.error or excerpt(reply.text, self.parting.offset)}")
+        gaps = " and ".join(gap_text(gap) for gap in self.parting.gaps)
+        lines = [f"  {verdict} {self.question}: {gaps}, noise {self.noise:.4f}{split}"]
+        for name, run in (("baseline", self.baseline), ("variant ", self.variant)):
+            lines.append(f"    {name} {run.error or excerpt(run.text, self.parting.offset)}")
         return "\n".join(lines)
 
 
@@ -106,7 +111,7 @@ class Outcome:
     @property
     def bugs(self) -> int:
         """Differences that rounding does not explain."""
-        return sum(not difference.parting.is_tie for difference in self.differences)
+        return sum(not difference.is_tie for difference in self.differences)
 
 
 def questions_of(backend: LocalBackend, n_items: int) -> list[Question]:
@@ -122,54 +127,32 @@ def questions_of(backend: LocalBackend, n_items: int) -> list[Question]:
     return found
 
 
-def ask_all(backend: LocalBackend, questions: Sequence[Question]) -> list[Reply]:
-    """All answers, everything submitted at once."""
-    handles = [backend.submit(question.request) for question in questions]
-    replies: list[Reply] = []
-    for handle in handles:
-        try:
-            replies.append(Reply(handle.result().text.encode()))
-        except VedetteError as error:
-            replies.append(Reply(b"", f"{error.code}: {error.message}"))
-    return replies
-
-
 def compare(
     variant: str,
     backend: LocalBackend,
     base: LocalBackend,
     questions: Sequence[Question],
-    want: Sequence[Reply],
+    want: Sequence[Run],
 ) -> Outcome:
     """Run one variant, and look closely at each item that it answers differently. Closes it."""
     try:
         began = time.perf_counter()
-        replies = ask_all(backend, questions)
+        runs = watch(backend, [question.request for question in questions])
         wall_s = time.perf_counter() - began
-        differences = [
-            Difference(question.name, old, new, _parting(question, old, new, base, backend))
-            for question, old, new in zip(questions, want, replies, strict=True)
-            if old != new
-        ]
     finally:
         backend.close()
-    return Outcome(variant, wall_s, tuple(differences))
-
-
-def _parting(
-    question: Question, old: Reply, new: Reply, base: LocalBackend, variant: LocalBackend
-) -> Parting:
-    looks: list[tuple[bytes, tuple[Step, ...]]] = []
-    for backend in (base, variant):
-        steps = look(backend, question.request)
-        pieces = (backend.engine.tokenizer.piece(step.token_id) for step in steps)
-        looks.append((b"".join(pieces), steps))
-    # An answer that failed has no text; what its token-by-token run wrote stands in for it.
-    texts = [
-        reply.text if not reply.error else text
-        for reply, (text, _) in zip((old, new), looks, strict=True)
+    differences = [
+        Difference(
+            question.name,
+            old,
+            new,
+            parting(old, new),
+            gap_noise(base, question.request, [step.token_id for step in old.steps]),
+        )
+        for question, old, new in zip(questions, want, runs, strict=True)
+        if (old.text, old.error) != (new.text, new.error)
     ]
-    return parting(texts[0], texts[1], looks)
+    return Outcome(variant, wall_s, tuple(differences))
 
 
 def report(model: str, n_items: int, base_s: float, outcomes: Sequence[Outcome]) -> str:
@@ -246,7 +229,7 @@ def main() -> int:
             questions = questions_of(base, args.items)
             say(f"everything on: {len(questions)} requests")
             began = time.perf_counter()
-            want = ask_all(base, questions)
+            want = watch(base, [question.request for question in questions])
             base_s = time.perf_counter() - began
             outcomes: list[Outcome] = []
             for name in args.variants:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 import orjson
-from common import event_task, gap_text, look, parting
+from common import event_task, gap_text, nearest_gap, watch
+from rounding import gap_noise
 
 from vedette.backends.local import LocalBackend
 from vedette.types import Item, Json, Request
@@ -81,11 +82,12 @@ def _kind_of_text(backend: LocalBackend, text: str, one: Line, other: Line) -> t
     asks = next(event_task().steps(Item(id="0", text=text), backend))
     if len(asks) > 1:
         return "other", "answered in several windows, which is not looked into"
-    steps = look(backend, cast(Request, asks[0]))
-    written = b"".join(backend.engine.tokenizer.piece(step.token_id) for step in steps)
+    request = cast(Request, asks[0])
+    run = watch(backend, [request])[0]
     answers = [orjson.dumps(line["value"]) for line in (one, other)]
-    found = parting(answers[0], answers[1], [(written, steps)])
-    return ("tie" if found.is_tie else "other"), gap_text(found.gap)
+    gap = max(nearest_gap(run, answer) for answer in answers if answer != run.text)
+    noise = gap_noise(backend, request, [step.token_id for step in run.steps])
+    return ("tie" if gap <= noise else "other"), f"{gap_text(gap)}, noise {noise:.4f}"
 
 
 def _is_near(one: Json, other: Json) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from .schema_report import SchemaReport
+
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 FinishReason: TypeAlias = Literal["stop", "length"]
 
@@ -35,18 +37,38 @@ class Prompt:
     raw: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaOptions:
+    """How a JSON Schema is taken.
+
+    With `strict`, a keyword that can only be checked afterwards is refused. `formats` says
+    whether `format` asserts anything. Strings and arrays without a bound of their own end after
+    `max_string_chars` and `max_array_items`; with `closed`, objects that declare properties take
+    no others. `files` are the schemas that remote references may mean: (URI, JSON text).
+    """
+
+    strict: bool = False
+    formats: bool = True
+    closed: bool = True
+    max_string_chars: int = 256
+    max_array_items: int = 64
+    files: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Constraint:
     """What an output may be. `source` is the text that is compiled (and hashed for caches).
 
-    `json_schema`: a JSON Schema as JSON text. `choice`: a JSON array of strings. `regex`: a
-    regular expression. `lark`: an llguidance grammar, its start rule named `start`. Strings that
-    a schema marks `"x-verbatim": true` must be spans of `input`.
+    `json_schema`: a JSON Schema as JSON text, taken as `options` say. `choice`: a JSON array of
+    strings. `regex`: a regular expression. `gbnf`: a grammar as llama.cpp reads it, its start
+    rule named `root`. `lark`: an llguidance grammar, its start rule named `start`. Strings that a
+    schema marks `"x-verbatim": true` must be spans of `input`.
     """
 
-    kind: Literal["json_schema", "choice", "regex", "lark"]
+    kind: Literal["json_schema", "choice", "regex", "gbnf", "lark"]
     source: str
     input: str = ""
+    options: SchemaOptions = SchemaOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,13 +156,17 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """The answer to a `Request`. `finish_reason` is `length` when `max_tokens` cut it."""
+    """The answer to a `Request`. `finish_reason` is `length` when `max_tokens` cut it.
+
+    `report` says what became of each keyword of the schema that constrained it.
+    """
 
     text: str
     finish_reason: FinishReason
     usage: Usage
     timings: Timings = field(default_factory=Timings)
     logprobs: tuple[TokenLogprob, ...] = ()
+    report: SchemaReport | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

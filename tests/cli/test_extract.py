@@ -170,8 +170,8 @@ SAID = [
     (["--schema", "latin.json"], "cannot read the schema latin.json: it is not UTF-8"),
     (["--schema", "torn.json"], "the schema is not JSON"),
     (["--schema", "list.json"], "a schema must be a JSON object"),
-    (["--schema", "thing.json"], "not a JSON Schema: at /properties/a/type"),
-    (["--schema", "unsupported.json"], "cannot be enforced"),
+    (["--schema", "thing.json"], "at /properties/a: type: this is not a JSON Schema"),
+    (["--schema", "unsupported.json"], "at the root: $ref:"),
     (["--schema", "pattern.json"], "is not a regular expression"),
     (["--fields", "a", "--examples", "none.jsonl"], "cannot read the examples none.jsonl"),
     (["--fields", "a", "--examples", "torn.json"], "torn.json, line 1 is not JSON"),
@@ -204,7 +204,7 @@ def test_a_command_that_cannot_run_says_why_in_one_line(desk, options, said):
     desk.write("torn.json", '{"type": "object",')
     desk.write("list.json", "[]")
     desk.write("thing.json", '{"properties": {"a": {"type": "thing"}}}')
-    desk.write("unsupported.json", '{"type": "array", "uniqueItems": true}')
+    desk.write("unsupported.json", '{"$ref": "https://example.org/other.json"}')
     desk.write("pattern.json", '{"properties": {"a": {"type": "string", "x-one-of-input": "("}}}')
     desk.write("wrong.jsonl", '{"text": "a", "value": {"a": "b"}}')
     with open(desk.model, "rb") as file:

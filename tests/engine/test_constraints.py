@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.engine.constraint import Compiler, Matcher
-from vedette.engine.constraint.json_schema import bounded
+from vedette.engine.constraint.bounds import Bounds
 from vedette.engine.constraint.matcher import MaskTable
 from vedette.engine.llama.model import Model
 from vedette.errors import ConstraintFailed, InputError, LabelError, SchemaError
-from vedette.types import Constraint
+from vedette.types import Constraint, SchemaOptions
 
 MAX_TOKENS = 3000
 
@@ -90,14 +91,11 @@ NUMBER = {"type": "integer"}
     [
         ("{nope", r"not JSON: .*line 1, column 2"),
         ("[1]", "must be a JSON object, this is list"),
-        ({"type": "strin"}, "not a JSON Schema: at /type"),
-        (an_object(a={"minLength": -1}), "at /properties/a/minLength"),
-        ({"not": {"type": "string"}}, 'cannot be enforced: .*"not"'),
-        ({"type": "array", "uniqueItems": True}, 'cannot be enforced: .*"uniqueItems"'),
-        ({"if": NUMBER, "then": {"minimum": 3}}, "cannot be enforced"),
-        ({"type": "string", "pattern": "(?=a)b"}, "cannot be enforced"),
-        # The alternatives overlap as written, so that either may be meant.
-        ({"oneOf": [an_object(0, a=NUMBER), an_object(b=NUMBER)]}, "cannot be enforced: oneOf"),
+        ({"type": "strin"}, "type: this is not a JSON Schema"),
+        (an_object(a={"minLength": -1}), "at /properties/a: minLength"),
+        ({"type": "array", "minItems": 3, "maxItems": 2}, "nothing can be valid"),
+        ({"$ref": "https://example.org/s.json"}, "at the root: \\$ref"),
+        ({"type": "string", "pattern": "(a"}, "not a regular expression"),
     ],
 )
 def test_a_schema_that_cannot_be_enforced_is_refused_with_the_reason(
@@ -140,12 +138,11 @@ def test_other_constraints_are_refused_with_the_reason(
         (an_object(v={**VERBATIM, "pattern": "a"}), "x", "combined with pattern"),
         (an_object(v={**VERBATIM, "minLength": 5}), "x", "combined with minLength"),
         (an_object(v={**VERBATIM, "x-verbatim": "yes"}), "x", "must be true or false"),
-        ({"anyOf": [VERBATIM]}, "x", "anyOf cannot be enforced above"),
-        ({**an_object(v=VERBATIM), "minProperties": 1}, "x", "minProperties cannot be enforced"),
-        ({"type": "array", "items": VERBATIM, "uniqueItems": True}, "x", "uniqueItems cannot"),
-        ({"type": "array", "items": VERBATIM, "minItems": 3, "maxItems": 2}, "x", "minItems 3"),
-        ({**an_object(v=VERBATIM), "required": ["w"]}, "x", "'w' is not declared"),
-        ({"$ref": "#/$defs/v", "$defs": {"v": VERBATIM}}, "x", r"\$ref"),
+        (
+            {"anyOf": [an_object(v=VERBATIM), an_object(w=NUMBER)]},
+            "x",
+            "anyOf cannot be enforced above",
+        ),
     ],
 )
 def test_verbatim_where_it_cannot_be_enforced_is_refused(
@@ -155,12 +152,88 @@ def test_verbatim_where_it_cannot_be_enforced_is_refused(
         machine.matcher("json_schema", schema, text)
 
 
+REFERRED = {"$defs": {"v": VERBATIM}, **an_object(a={"$ref": "#/$defs/v"}, b={"$ref": "#/$defs/v"})}
+TREE = {
+    "$ref": "#/$defs/t",
+    "$defs": {"t": an_object(1, v=VERBATIM, t={"type": "array", "items": {"$ref": "#/$defs/t"}})},
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        ({"anyOf": [VERBATIM]}, '"two words"', '"two other"'),
+        (an_object(v={"anyOf": [VERBATIM, {"type": "null"}]}), '{"v":"two"}', '{"v":"wo"}'),
+        ({"$ref": "#/$defs/v", "$defs": {"v": VERBATIM}}, '"words"', '"word"'),
+        (REFERRED, '{"a":"two","b":null}', '{"a":"two","b":"tw"}'),
+        (TREE, '{"v":"two","t":[{"v":"words"}]}', '{"v":"two","t":[{"v":"w"}]}'),
+    ],
+)
+def test_verbatim_fields_are_found_behind_references_and_beside_null(
+    machine: Machine, schema: object, right: str, wrong: str
+) -> None:
+    assert machine.accepts(machine.matcher("json_schema", schema, "two words"), right)
+    assert not machine.accepts(machine.matcher("json_schema", schema, "two words"), wrong)
+
+
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        ({"type": "array", "uniqueItems": True}, "[1,2]", "[1,1]"),
+        ({"type": "string", "pattern": '^[^"]*$'}, '"a"', '"\\""'),
+        ({"type": "number", "exclusiveMinimum": 1, "maximum": 1.5}, "1.5", "1"),
+        ({"type": "object", "additionalProperties": NUMBER}, '{"a":1}', '{"a":1,"a":2}'),
+    ],
+)
+def test_what_the_grammar_lets_through_is_held_against_the_schema(
+    machine: Machine, schema: object, right: str, wrong: str
+) -> None:
+    matcher = machine.matcher("json_schema", schema)
+    matcher.check_answer(right)
+    with pytest.raises(ConstraintFailed, match="the answer"):
+        matcher.check_answer(wrong)
+
+
+@pytest.mark.parametrize("n", [1000, 3000])
+def test_a_chain_that_would_end_the_process_is_compiled_or_refused(
+    machine: Machine, n: int
+) -> None:
+    rules = "\n".join(f"r{i}: r{i + 1}" for i in range(n))
+    matcher = machine.matcher("lark", f'start: r0\n{rules}\nr{n}: "a"\n')
+    assert machine.accepts(matcher, "a")
+    chain: dict[str, Any] = {
+        f"d{i}": an_object(1, a={"$ref": f"#/$defs/d{i + 1}"}) for i in range(n)
+    }
+    schema = {"$ref": "#/$defs/d0", "$defs": {**chain, f"d{n}": {"type": "null"}}}
+    with suppress(SchemaError):
+        machine.matcher("json_schema", schema)
+
+
+def test_a_grammar_without_end_in_size_is_refused(machine: Machine) -> None:
+    with pytest.raises(InputError, match="1,000,000 bytes"):
+        machine.matcher("regex", "a" * 1_000_001)
+
+
+def test_gbnf_is_read_as_llama_cpp_reads_it(machine: Machine) -> None:
+    source = 'root ::= [a-c]+ "." | "\\u0041"'
+    assert machine.accepts(machine.matcher("gbnf", source), "abc.")
+    assert machine.accepts(machine.matcher("gbnf", source), "A")
+    assert not machine.accepts(machine.matcher("gbnf", source), "abc")
+    with pytest.raises(InputError, match="line 1, column"):
+        machine.matcher("gbnf", 'root ::= "a')
+
+
 def test_an_input_that_is_no_unicode_is_refused(machine: Machine) -> None:
     with pytest.raises(InputError, match="not valid Unicode"):
         machine.matcher("json_schema", an_object(v=VERBATIM), "a\ud800b")
 
 
 # Narrowing
+
+
+def bounded(schema: dict[str, Any], **options: Any) -> dict[str, Any]:
+    narrow: dict[str, Any] = Bounds(SchemaOptions(**options)).narrowed(schema)
+    return narrow
 
 
 def test_strings_arrays_and_objects_are_bounded_throughout() -> None:
@@ -173,7 +246,7 @@ def test_strings_arrays_and_objects_are_bounded_throughout() -> None:
     )
     narrow = bounded(schema)
     assert narrow["properties"]["e"]["maximum"] == 2**53 - 1
-    assert "maximum" not in narrow["properties"]["f"]
+    assert narrow["properties"]["f"] == {"type": "integer", "minimum": 3, "maximum": 2**53 - 1}
     assert narrow["additionalProperties"] is False
     assert narrow["properties"]["a"]["maxLength"] == 256
     assert narrow["properties"]["b"]["maxItems"] == 64
@@ -189,17 +262,36 @@ def test_strings_arrays_and_objects_are_bounded_throughout() -> None:
     [
         {"type": "string", "maxLength": 1000},
         {"type": "string", "enum": ["a"]},
-        {"type": "string", "pattern": "^a+$"},
+        {"type": "string", "pattern": "^a{300}$"},
         {"type": "array", "maxItems": 1000},
         {
             "type": "object",
             "properties": {},
-            "additionalProperties": {"type": "integer", "minimum": 0},
+            "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 9},
         },
+        {"type": "object", "properties": {"a": False}},
+        {**an_object(0, a={"type": "null"}), "minProperties": 2},
     ],
 )
 def test_what_the_author_bounded_is_left_alone(schema: dict[str, object]) -> None:
     assert bounded(schema) == schema
+
+
+def test_the_bounds_are_the_caller_s_to_set_and_are_told() -> None:
+    schema = an_object(a={"type": "string"}, b={"type": "array", "items": {"type": "null"}})
+    bounds = Bounds(SchemaOptions(max_string_chars=9, max_array_items=3, closed=False))
+    narrow = bounds.narrowed(schema)
+    assert narrow["properties"]["a"]["maxLength"] == 9
+    assert narrow["properties"]["b"]["maxItems"] == 3
+    assert "additionalProperties" not in narrow
+    assert bounds.applied == (
+        "strings without maxLength end after 9 characters",
+        "arrays without maxItems end after 3 items",
+    )
+
+
+def test_a_pattern_is_bounded_where_it_has_room() -> None:
+    assert bounded({"type": "string", "pattern": "^a+$"})["maxLength"] == 256
 
 
 def test_an_object_described_in_several_places_can_still_be_met(machine: Machine) -> None:

@@ -162,6 +162,11 @@ class Generation:
         self._ended = reason
         if not self._stops.hit:
             self._emit(self._stops.push(self._text.finish()) + self._stops.finish())
+        elif self.matcher is not None and not self.matcher.is_whole("".join(self._pieces)):
+            raise ConstraintFailed(
+                "a stop string cut the answer before it was legal",
+                hint="leave stop out: a constrained answer ends where its grammar ends",
+            )
         if reason == "length" and self.matcher is not None and not self.matcher.may_end:
             raise BudgetTooSmall(
                 f"the answer did not reach a legal end within max_tokens = "
@@ -174,15 +179,19 @@ class Generation:
         # Otherwise the last tokens were forced, and their logits are still to come.
 
     def _answer(self, sequence: Sequence, reason: FinishReason) -> None:
+        text = "".join(self._pieces)
+        if self.matcher is not None:
+            self.matcher.check_answer(text)
         sequence.finished = True
         self.close()
         self.ticket.settle(
             Completion(
-                text="".join(self._pieces),
+                text=text,
                 finish_reason=reason,
                 usage=sequence.usage(self._n_forced, self._n_sampled),
                 timings=sequence.timings(),
                 logprobs=tuple(self._logprobs),
+                report=self.matcher.report if self.matcher else None,
             )
         )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from vedette.engine.constraint.json_schema import DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH
 from vedette.engine.constraint.verbatim import MAX_VERBATIM_CHARS
+from vedette.types import SchemaOptions
 
 from .outline import resolve
+
+_BOUNDS = SchemaOptions()
 
 LEAST_TOKENS = 48
 MOST_TOKENS = 1024
@@ -51,11 +53,11 @@ def _of_kind(
             for name, sub in schema.get("properties", {}).items()
         )
     if kind == "array":
-        n = schema.get("maxItems", DEFAULT_MAX_ITEMS)
+        n = schema.get("maxItems", _BOUNDS.max_array_items)
         each: float = _tokens(schema.get("items", {}), root, input_tokens, depth + 1)
         return 2 + float(n) * (1 + each)
     if kind == "string":
-        default = MAX_VERBATIM_CHARS if schema.get("x-verbatim") else DEFAULT_MAX_LENGTH
+        default = MAX_VERBATIM_CHARS if schema.get("x-verbatim") else _BOUNDS.max_string_chars
         chars = schema.get("maxLength", default)
         tokens = chars / _CHARS_PER_TOKEN + 3
         return float(min(tokens, input_tokens + 8) if schema.get("x-verbatim") else tokens)

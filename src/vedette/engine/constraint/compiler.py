@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import TypeAlias
 
 import orjson
 from llguidance import LLMatcher, LLParserLimits
@@ -12,11 +13,15 @@ from vedette.engine.llama.vocabulary import constraint_tokenizer
 from vedette.errors import InputError, LabelError, SchemaError
 from vedette.types import Constraint
 
-from .json_schema import grammar_of_schema
+from .deep_stack import check_size, on_deep_stack
+from .gbnf import grammar_of_gbnf
+from .json_schema import SchemaGrammar, grammar_of_schema
 from .matcher import Matcher
 from .verbatim import lark_literal
 
 _CACHED = 256
+
+_Compiled: TypeAlias = tuple[LLMatcher, SchemaGrammar | None]
 
 
 class Compiler:
@@ -27,42 +32,57 @@ class Compiler:
     """
 
     def __init__(self, model: Model) -> None:
+        self._model = model
         self._tokenizer = constraint_tokenizer(model)
         self._limits = LLParserLimits(verbose_errors=False)
-        self._compiled: OrderedDict[Constraint, LLMatcher] = OrderedDict()
+        self._compiled: OrderedDict[Constraint, _Compiled] = OrderedDict()
 
     def matcher(self, constraint: Constraint) -> Matcher:
         """A fresh matcher at the grammar's start."""
-        compiled = self._compiled.get(constraint)
-        if compiled is None:
-            compiled = self._compile(constraint)
-            if constraint.input:  # one item's grammar: nobody will ask for it again
-                return Matcher(compiled)
-            self._compiled[constraint] = compiled
+        known = self._compiled.get(constraint)
+        if known is None:
+            known = self._compile(constraint)
+            if not constraint.input:  # else one item's grammar: nobody will ask for it again
+                self._compiled[constraint] = known
             if len(self._compiled) > _CACHED:
                 self._compiled.popitem(last=False)
-        return Matcher(compiled.deep_copy())
+        start, schema = known
+        return Matcher(start, self._tokenizer, schema)
 
-    def _compile(self, constraint: Constraint) -> LLMatcher:
-        grammar = self._grammar(constraint)
-        compiled = LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
+    def _compile(self, constraint: Constraint) -> _Compiled:
+        grammar, schema = self._grammar(constraint)
+        compiled = on_deep_stack(
+            lambda: LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
+        )
         if compiled.is_error():
             reason = " ".join(compiled.get_error().split())[:300]
             if constraint.kind == "json_schema":
                 raise SchemaError(f"this schema cannot be enforced: {reason}")
             raise InputError(f"this {constraint.kind} cannot be enforced: {reason}")
-        return compiled
+        return compiled, schema
 
-    def _grammar(self, constraint: Constraint) -> str:
+    def _grammar(self, constraint: Constraint) -> tuple[str, SchemaGrammar | None]:
+        source = constraint.source
+        check_size(source)
         match constraint.kind:
             case "json_schema":
-                return grammar_of_schema(constraint.source, constraint.input)
+                schema = grammar_of_schema(source, constraint.input, constraint.options)
+                return schema.text, schema
             case "choice":
-                return _grammar_of_choices(constraint.source)
+                return _grammar_of_choices(source), None
             case "regex":
-                return str(LLMatcher.grammar_from_regex(constraint.source))
+                return str(LLMatcher.grammar_from_regex(source)), None
+            case "gbnf":
+                return grammar_of_gbnf(source, self._token_id, self._tokenizer), None
             case "lark":
-                return str(LLMatcher.grammar_from_lark(constraint.source))
+                return str(LLMatcher.grammar_from_lark(source)), None
+
+    def _token_id(self, text: str) -> int:
+        """The one token that is written so, control tokens included."""
+        ids = self._model.tokenize(text, special=True)
+        if len(ids) != 1:
+            raise InputError(f"{text!r} is {len(ids)} tokens of this model, not one")
+        return ids[0]
 
 
 def _grammar_of_choices(source: str) -> str:

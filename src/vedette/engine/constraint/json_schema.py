@@ -1,46 +1,69 @@
-"""JSON Schema to an llguidance grammar: compact, bounded, closed.
+"""JSON Schema to a grammar of the engine: what it enforces, and what is checked on the answer.
 
-Four things are narrowed on purpose, so that a small model ends: objects that declare their
-properties take no others, strings without a bound get `DEFAULT_MAX_LENGTH`, arrays without one
-get `DEFAULT_MAX_ITEMS`, integers without one stay within `MAX_INTEGER`. Whatever comes out is
-valid against the schema as it was written. Anything that llguidance cannot enforce is refused,
-never skipped.
+A schema is looked through once (`schema/`); for each input, fields that the input must bear out
+are narrowed, endless things are bounded, and the rest is written as compact JSON.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
 import orjson
 from llguidance import LLMatcher
 
-from vedette.errors import SchemaError
+from vedette.errors import ConstraintFailed, SchemaError
+from vedette.schema_report import SchemaReport
+from vedette.types import Json, SchemaOptions
 
+from .bounds import Bounds
 from .compact import COMPACT
+from .deep_stack import check_size
 from .grounded import ground, has_grounding
+from .optional import with_null_inside
+from .schema import Analysis, analyse
+from .schema.matcher import value_of
 from .verbatim import Verbatim, has_verbatim
 
-DEFAULT_MAX_LENGTH = 256
-DEFAULT_MAX_ITEMS = 64
-MAX_INTEGER = 2**53 - 1  # what every JSON reader can hold exactly (RFC 8259, section 6)
+_ANALYSED = 256
+_DEFAULTS = SchemaOptions()
 
-_STRING_BOUNDS = ("maxLength", "pattern", "format", "enum", "const", "x-verbatim")
-_INTEGER_BOUNDS = (
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "enum",
-    "const",
-)
-_ARRAY_BOUNDS = ("maxItems", "enum", "const")
-# Not below `not`, `if` and `contains`: narrowing these would widen the whole.
-_SUBSCHEMA = ("items", "additionalProperties")
-_ALTERNATIVES = {"anyOf", "oneOf", "$ref", "if", "then", "else", "dependentSchemas"}
-_SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SUBSCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+
+@dataclass(frozen=True, slots=True)
+class SchemaGrammar:
+    """The grammar of a schema (for one input, if it looks at the input) and its last word."""
+
+    text: str
+    analysis: Analysis
+    report: SchemaReport
+
+    def check(self, answer: str) -> None:
+        """Hold a finished answer against the schema as it was written.
+
+        Raises `ConstraintFailed` with the place of the first fault.
+        """
+        try:
+            value = value_of(answer)
+        except (ValueError, RecursionError) as error:
+            raise ConstraintFailed(f"the answer is not JSON: {error}") from error
+        fault = fault_of(self.analysis.validator, value)
+        if fault is not None:
+            raise ConstraintFailed(f"the answer does not fit the schema: {fault}")
+
+
+def fault_of(validator: jsonschema_rs.Validator, value: Json) -> str | None:
+    """The first fault of a value and where it is; None if it is valid."""
+    try:
+        fault = next(validator.iter_errors(value), None)
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair"
+    if fault is None:
+        return None
+    place = "".join(f"/{step}" for step in fault.instance_path)
+    return f"{fault.message[:300]} (at {place})" if place else fault.message[:300]
 
 
 def parse_schema(source: str | bytes) -> dict[str, Any]:
@@ -48,6 +71,45 @@ def parse_schema(source: str | bytes) -> dict[str, Any]:
 
     Raises `SchemaError` with the place of the first fault.
     """
+    schema = _read(source)
+    _analysed(orjson.dumps(schema).decode(), _DEFAULTS)
+    return schema
+
+
+def schema_report(schema: Mapping[str, Any], options: SchemaOptions = _DEFAULTS) -> SchemaReport:
+    """What becomes of each keyword. Raises `SchemaRefused` (a `SchemaError`) with its report."""
+    analysis = _analysed(orjson.dumps(schema).decode(), options)
+    bounds = Bounds(options)
+    bounds.narrowed(analysis.grammar_schema)
+    return replace(analysis.report, bounds=bounds.applied)
+
+
+def grammar_of_schema(
+    source: str, input_text: str = "", options: SchemaOptions = _DEFAULTS
+) -> SchemaGrammar:
+    """The grammar for the matcher. `input_text` is what verbatim and grounded fields refer to.
+
+    Raises `SchemaError` for a schema that is not one or that cannot be enforced.
+    """
+    check_size(source)
+    try:
+        analysis = _analysed(source, options)
+        lowered = with_null_inside(analysis.grammar_schema)
+        if has_grounding(lowered):
+            lowered = ground(lowered, input_text)
+        bounds = Bounds(options)
+        schema = bounds.narrowed(lowered)
+        if has_verbatim(schema):
+            lark = Verbatim(input_text, COMPACT).lark(schema)
+            text = str(LLMatcher.grammar_from_lark(lark))
+        else:
+            text = str(LLMatcher.grammar_from_json_schema(schema, overrides=COMPACT))
+    except RecursionError as error:
+        raise SchemaError("the schema is nested too deeply") from error
+    return SchemaGrammar(text, analysis, replace(analysis.report, bounds=bounds.applied))
+
+
+def _read(source: str | bytes) -> dict[str, Any]:
     try:
         schema = orjson.loads(source)
     except orjson.JSONDecodeError as error:
@@ -56,69 +118,15 @@ def parse_schema(source: str | bytes) -> dict[str, Any]:
         ) from error
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema must be a JSON object, this is {type(schema).__name__}")
-    try:
-        jsonschema_rs.validator_for(schema)
-    except (jsonschema_rs.ValidationError, ValueError) as error:
-        place = "/".join(str(step) for step in getattr(error, "instance_path", []))
-        reason = getattr(error, "message", None) or str(error)
-        raise SchemaError(
-            f"this is not a JSON Schema: at {'/' + place if place else 'its root'}: {reason}"
-        ) from error
     return schema
 
 
-def grammar_of_schema(source: str, input_text: str = "") -> str:
-    """Grammar text for the matcher. `input_text` is what verbatim and grounded fields refer to."""
-    written = parse_schema(source)
-    if has_grounding(written):
-        written = ground(written, input_text)
-    if '"oneOf"' in orjson.dumps(written).decode():
-        # Alternatives that overlap as written would look disjoint once they are narrowed.
-        _refuse_unless_enforceable(written)
-    schema = bounded(written)
-    if not has_verbatim(schema):
-        return str(LLMatcher.grammar_from_json_schema(schema, overrides=COMPACT))
-    if "$ref" in orjson.dumps(schema).decode():
-        raise SchemaError("x-verbatim cannot be used in a schema with $ref yet")
-    return str(LLMatcher.grammar_from_lark(Verbatim(input_text, COMPACT).lark(schema)))
-
-
-def _refuse_unless_enforceable(schema: dict[str, Any]) -> None:
-    reason = LLMatcher.validate_grammar(str(LLMatcher.grammar_from_json_schema(schema)))
-    if reason:
-        raise SchemaError(f"this schema cannot be enforced: {' '.join(reason.split())[:300]}")
-
-
-def bounded(schema: Any, *, close: bool = True) -> Any:
-    """The schema with the four narrowings of this module applied throughout.
-
-    An object that is described in several places (`allOf`, or `properties` beside `anyOf` and
-    the like) stays open: each place knows only some of its properties.
-    """
-    if not isinstance(schema, dict):
-        return schema
-    out = dict(schema)
-    scattered = "allOf" in out or bool("properties" in out and _ALTERNATIVES & out.keys())
-    close = close and not scattered
-    for key in _SUBSCHEMA:
-        if key in out:
-            out[key] = bounded(out[key])
-    for key in _SUBSCHEMA_LISTS:
-        if isinstance(out.get(key), list):
-            here = key == "prefixItems" or close
-            out[key] = [bounded(part, close=here) for part in out[key]]
-    for key in _SUBSCHEMA_MAPS:
-        if isinstance(out.get(key), dict):
-            out[key] = {name: bounded(part) for name, part in out[key].items()}
-    kinds = out.get("type")
-    kinds = {kinds} if isinstance(kinds, str) else set(kinds or ())
-    if "string" in kinds and not any(key in out for key in _STRING_BOUNDS):
-        out["maxLength"] = max(DEFAULT_MAX_LENGTH, out.get("minLength", 0))
-    if "array" in kinds and not any(key in out for key in _ARRAY_BOUNDS):
-        out["maxItems"] = max(DEFAULT_MAX_ITEMS, out.get("minItems", 0))
-    if "integer" in kinds and not any(key in out for key in _INTEGER_BOUNDS):
-        out |= {"minimum": -MAX_INTEGER, "maximum": MAX_INTEGER}
-    open_ends = {"additionalProperties", "patternProperties", "unevaluatedProperties"}
-    if close and "properties" in out and not open_ends & out.keys():
-        out["additionalProperties"] = False
-    return out
+@lru_cache(maxsize=_ANALYSED)
+def _analysed(source: str, options: SchemaOptions) -> Analysis:
+    files: dict[str, Json] = {}
+    for uri, text in options.files:
+        try:
+            files[uri] = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise SchemaError(f"the schema file for {uri} is not JSON: {error.msg}") from error
+    return analyse(_read(source), files=files, strict=options.strict, formats=options.formats)

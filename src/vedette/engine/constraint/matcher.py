@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llguidance import LLExecutor, LLMatcher
+from llguidance import LLExecutor, LLMatcher, LLTokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask_par
 from numpy import int32
 from numpy.typing import NDArray
 
 from vedette.errors import ConstraintFailed
+from vedette.schema_report import SchemaReport
+
+from .json_schema import SchemaGrammar
 
 
 class Matcher:
@@ -19,8 +22,13 @@ class Matcher:
     error): the request then ends with that error, never with a free token.
     """
 
-    def __init__(self, inner: LLMatcher) -> None:
-        self._inner = inner
+    def __init__(
+        self, start: LLMatcher, tokenizer: LLTokenizer, schema: SchemaGrammar | None = None
+    ) -> None:
+        self._start = start
+        self._tokenizer = tokenizer
+        self._inner = start.deep_copy()
+        self._schema = schema
 
     def _check(self) -> None:
         if self._inner.is_error():
@@ -53,6 +61,22 @@ class Matcher:
         tokens = self._inner.compute_ff_tokens()
         self._check()
         return list(tokens)
+
+    @property
+    def report(self) -> SchemaReport | None:
+        """What became of each keyword of the schema, if a schema it is."""
+        return self._schema.report if self._schema else None
+
+    def check_answer(self, text: str) -> None:
+        """Hold a finished text against what the grammar cannot say. Raises `ConstraintFailed`."""
+        if self._schema is not None:
+            self._schema.check(text)
+
+    def is_whole(self, text: str) -> bool:
+        """Whether exactly this text is legal from the start."""
+        matcher = self._start.deep_copy()
+        tokens = self._tokenizer.tokenize_bytes(text.encode())
+        return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
 
     @property
     def may_end(self) -> bool:

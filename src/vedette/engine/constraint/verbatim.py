@@ -66,10 +66,13 @@ class Verbatim:
         self._options = dict(json_options)
         self._rules: list[str] = []
         self._spans: dict[int, str] = {}
+        self._definitions: Mapping[str, Any] = {}
+        self._referred: dict[str, str] = {}  # names of $defs -> names of their rules
 
     def lark(self, schema: Mapping[str, Any]) -> str:
         """The whole grammar. Raises `SchemaError` for a schema it has no sound form for."""
-        start = self._value(schema)
+        self._definitions = schema.get("$defs", {})
+        start = self._value({key: part for key, part in schema.items() if key != "$defs"})
         return "\n".join([f"start: {start}", *self._rules]) + "\n"
 
     def _rule(self, body: str) -> str:
@@ -78,8 +81,27 @@ class Verbatim:
         return name
 
     def _value(self, schema: Any) -> str:
+        if "$ref" in schema:
+            return self._reference(schema["$ref"])
         if not has_verbatim(schema):
-            return f"%json {orjson.dumps({**schema, 'x-guidance': self._options}).decode()}"
+            whole = {**schema, "x-guidance": self._options}
+            if '"$ref"' in orjson.dumps(schema).decode():
+                if has_verbatim(self._definitions):
+                    return self._written_out(schema)
+                whole["$defs"] = self._definitions
+            return f"%json {orjson.dumps(whole).decode()}"
+        return self._written_out(schema)
+
+    def _reference(self, reference: str) -> str:
+        """The rule of a definition, written when it is first needed."""
+        name = reference.removeprefix("#/$defs/")
+        if name not in self._referred:
+            self._referred[name] = f"d{len(self._referred)}"
+            body = self._value(self._definitions[name])
+            self._rules.append(f"{self._referred[name]}: {body}")
+        return self._referred[name]
+
+    def _written_out(self, schema: Mapping[str, Any]) -> str:
         if schema.get("x-verbatim") is True:
             return self._span(schema)
         unenforced = sorted(key for key in _UNENFORCED & schema.keys() if schema[key] is not False)

@@ -1,8 +1,10 @@
 """JSON Schemas, looked through keyword by keyword before anything is decoded under them."""
 
+from vedette.schema_report import KeywordReport, SchemaReport, UnknownKeyword
+
 from .analyse import Analysis, analyse
 from .matcher import SchemaMatcher
-from .report import KeywordReport, SchemaRefused, SchemaReport, UnknownKeyword
+from .report import SchemaRefused
 
 __all__ = [
     "Analysis",

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 from vedette.errors import SchemaError
+from vedette.schema_report import SchemaReport
 from vedette.types import Json
 
 from .dialect import Dialect, dialect_of
@@ -18,7 +19,7 @@ from .grammar import ByteGrammar
 from .lower import Lowering
 from .order import Arranger
 from .refs import Bundle, bundle
-from .report import SchemaReport, refused
+from .report import refused
 from .review import ASSERTED_FORMATS, review
 from .validator import validator
 from .values import spelled

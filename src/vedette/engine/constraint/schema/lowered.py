@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from vedette.schema_report import Verdict
+
 from .array import ArrayShape
 from .facts import Fact, Keyword, Node
 from .members import ObjectShape
 from .number import NumberShape
-from .report import Verdict
 from .text import TextShape
 from .values import ValuesShape
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from vedette.schema_report import SchemaReport
 from vedette.types import Json
 
 from .analyse import Analysis, analyse
-from .report import SchemaReport
 
 
 class SchemaMatcher:
@@ -44,10 +44,16 @@ class SchemaMatcher:
         """
         try:
             written = text.decode() if isinstance(text, bytes) else text
-            value = json.loads(written, object_pairs_hook=_once, parse_constant=_refused)
+            value = value_of(written)
         except (ValueError, RecursionError):
             return False
         return self.analysis.is_valid(value) and self.analysis.grammar.accepts(written)
+
+
+def value_of(text: str) -> Json:
+    """Read JSON. Raises `ValueError` for text that is not, NaN and a name twice included."""
+    value: Json = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+    return value
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from vedette.schema_report import KeywordReport, SchemaReport, UnknownKeyword, Verdict, worse
+
 from .dialect import Path
 from .emit import Emitter
 from .facts import ANY, NEVER, Keyword, Node
 from .lower import Lowering
 from .lowered import Mark
 from .refs import Bundle
-from .report import KeywordReport, SchemaReport, UnknownKeyword, Verdict, worse
 
 # What the validator can tell right from wrong.
 ASSERTED_FORMATS = (
