@@ -10,6 +10,7 @@ from .schema_report import SchemaReport
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 FinishReason: TypeAlias = Literal["stop", "length"]
+Cut: TypeAlias = Literal["budget", "loop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,9 @@ class TokenLogprob:
 class Completion:
     """The answer to a `Request`. `finish_reason` is `length` when `max_tokens` cut it.
 
-    `report` says what became of each keyword of the schema that constrained it.
+    `cut` says that a constrained answer is legal but not as long as the model would have made
+    it: `budget`, brought to an end within `max_tokens`; `loop`, something was repeated over and
+    over, and ended. `report` says what became of each keyword of the schema that constrained it.
     """
 
     text: str
@@ -167,6 +170,7 @@ class Completion:
     timings: Timings = field(default_factory=Timings)
     logprobs: tuple[TokenLogprob, ...] = ()
     report: SchemaReport | None = None
+    cut: Cut | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class Reader:
     def __init__(self, model: Model) -> None:
         assert all(model.piece(byte) == bytes((byte,)) for byte in range(256))
         self.model = model
-        self.tokenizer: LLTokenizer = constraint_tokenizer(model)
+        self.tokenizer: LLTokenizer = constraint_tokenizer(model)[0]
 
     def token_id(self, text: str) -> int:
         """What llama.cpp takes a token literal for."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vedette.errors import BudgetTooSmall, ConstraintFailed
-from vedette.types import Completion, FinishReason, Request, TokenLogprob
+from vedette.types import Completion, Cut, FinishReason, Request, TokenLogprob
 
 from .constraint.matcher import Matcher
 from .llama.context import Context
 from .llama.sampler import SamplerChain
+from .loops import LoopDetector
 from .sampling import greedy, log_softmax_at, mask_in_place
 from .sequence import Sequence
+from .steering import Steering
 from .stops import StopScanner
 from .ticket import Ticket
 from .tokens import Detokenizer, Tokenizer
+
+MOST_LOOPS = 3
+"""So many loops are ended one by one; with another one the whole answer ends."""
 
 
 class Generation:
@@ -47,6 +54,10 @@ class Generation:
         self._n_forced = 0
         self._n_sampled = 0
         self._ended: FinishReason | None = None
+        self._cut: Cut | None = None
+        self._n_broken = 0
+        self._steering: Steering | None = None
+        self._loops = LoopDetector(request.prompt) if matcher is not None else None
 
     @staticmethod
     def _make_chain(request: Request, n_vocab: int) -> SamplerChain | None:
@@ -60,7 +71,12 @@ class Generation:
         return self.ticket.cancelled
 
     def begin(self, sequence: Sequence) -> None:
-        """Append what the grammar forces before anything is sampled."""
+        """Append what the grammar forces before anything is sampled.
+
+        Raises `BudgetTooSmall` where no answer can be as short as `max_tokens`.
+        """
+        if self.matcher is not None:
+            self._steering = Steering(self.matcher, self.request.max_tokens)
         self._force(sequence)
         self._aim(sequence)
 
@@ -75,11 +91,18 @@ class Generation:
             self._answer(sequence, self._ended)
             return
         row = rows[-1]
+        if self._breaks_loop(row, sequence):
+            self._aim(sequence)
+            return
         token, logprob, gap = self._choose(row, first_index + len(rows) - 1)
-        self._n_sampled += 1
         if token in self._eog:
+            self._n_sampled += 1
             self._finish(sequence, "stop")
             return
+        if self._must_end_instead_of(token, sequence):
+            self._aim(sequence)
+            return
+        self._n_sampled += 1
         sequence.tokens.append(token)
         if self.request.logprobs:
             text = self._tokenizer.piece(token).decode("utf-8", "replace")
@@ -90,6 +113,58 @@ class Generation:
         if not self._ended:
             self._force(sequence)
         self._aim(sequence)
+
+    def _breaks_loop(self, row: NDArray[np.float32], sequence: Sequence) -> bool:
+        """End what the answer repeats over and over: the string or list, else the whole."""
+        if self.matcher is None or self._loops is None or self.mask is None:
+            return False
+        answer = sequence.tokens[sequence.n_prompt :]
+        if not self._loops.finds(answer, lambda: "".join(self._pieces)):
+            return False
+        closing = self.matcher.closing(self.mask)
+        if not closing.size and self.matcher.report is not None:
+            return False  # the schema wants more of it
+        if closing.size and self._n_broken < MOST_LOOPS:
+            self._n_broken += 1
+            self._cut = "loop"
+            token = int(closing[row[closing].argmax()])
+            self._append_known((token,), sequence)
+            if not self._ended:
+                self._force(sequence)
+            return True
+        way = self.matcher.ending(self.request.max_tokens - len(answer))
+        if way is not None:
+            self._end_on(way, sequence, "loop")
+        return way is not None
+
+    def _must_end_instead_of(self, token: int, sequence: Sequence) -> bool:
+        """End the answer on the shortest way, if the token would leave no budget for an end."""
+        assert self.matcher is None or self._steering is not None
+        if self._steering is None:
+            return False
+        n_left = self.request.max_tokens - (len(sequence.tokens) - sequence.n_prompt)
+        way = self._steering.ending_instead_of(token, n_left)
+        if way is None:
+            return False
+        self._end_on(way, sequence, "budget")
+        return True
+
+    def _end_on(self, way: tuple[int, ...], sequence: Sequence, why: Cut) -> None:
+        """Write these tokens, which make the answer legal, and end it."""
+        self._cut = why
+        self._append_known(way, sequence)
+        if not self._ended:
+            self._finish(sequence, "length" if why == "budget" else "stop")
+
+    def _append_known(self, tokens: Iterable[int], sequence: Sequence) -> None:
+        for token in tokens:
+            sequence.tokens.append(token)
+            self._n_forced += 1
+            if self._chain is not None:
+                self._chain.accept(token)
+            self._took(sequence, token)
+            if self._ended:
+                return
 
     def _choose(self, row: NDArray[np.float32], batch_index: int) -> tuple[int, float, float]:
         """Token, its log-probability before the constraint, and the gap to the runner-up."""
@@ -125,14 +200,10 @@ class Generation:
     def _force(self, sequence: Sequence) -> None:
         if not self._use_forced or self.matcher is None:
             return
-        for token in self.matcher.forced():
-            sequence.tokens.append(token)
-            self._n_forced += 1
-            if self._chain is not None:
-                self._chain.accept(token)
-            self._took(sequence, token)
-            if self._ended:
-                return
+        tokens = self.matcher.forced()
+        if self._steering is not None:
+            self._steering.took_forced(len(tokens))
+        self._append_known(tokens, sequence)
 
     def _aim(self, sequence: Sequence) -> None:
         """Logits are wanted of the last token; of every pending one where logprobs are asked."""
@@ -173,6 +244,8 @@ class Generation:
                 f"{self.request.max_tokens}",
                 hint="raise max_tokens, or bound the strings and arrays of the schema",
             )
+        if reason == "length" and self.matcher is not None:
+            self._cut = self._cut or "budget"
         n_known = len(sequence.tokens) - sequence.n_prompt
         if not self.request.logprobs or len(self._logprobs) == n_known:
             self._answer(sequence, reason)
@@ -192,6 +265,7 @@ class Generation:
                 timings=sequence.timings(),
                 logprobs=tuple(self._logprobs),
                 report=self.matcher.report if self.matcher else None,
+                cut=self._cut,
             )
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TypeAlias
 
 import orjson
 from llguidance import LLMatcher, LLParserLimits
@@ -14,14 +13,14 @@ from vedette.errors import InputError, LabelError, SchemaError
 from vedette.types import Constraint
 
 from .deep_stack import check_size, on_deep_stack
+from .ending import Endings
 from .gbnf import grammar_of_gbnf
 from .json_schema import SchemaGrammar, grammar_of_schema
-from .matcher import Matcher
+from .matcher import Compiled, Matcher
 from .verbatim import lark_literal
 
 _CACHED = 256
-
-_Compiled: TypeAlias = tuple[LLMatcher, SchemaGrammar | None]
+MOST_COMMITMENT_TOKENS = 1024
 
 
 class Compiler:
@@ -33,9 +32,10 @@ class Compiler:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._tokenizer = constraint_tokenizer(model)
+        self._tokenizer, pieces = constraint_tokenizer(model)
+        self._endings = Endings(pieces)
         self._limits = LLParserLimits(verbose_errors=False)
-        self._compiled: OrderedDict[Constraint, _Compiled] = OrderedDict()
+        self._compiled: OrderedDict[Constraint, Compiled] = OrderedDict()
 
     def matcher(self, constraint: Constraint) -> Matcher:
         """A fresh matcher at the grammar's start."""
@@ -46,10 +46,9 @@ class Compiler:
                 self._compiled[constraint] = known
             if len(self._compiled) > _CACHED:
                 self._compiled.popitem(last=False)
-        start, schema = known
-        return Matcher(start, self._tokenizer, schema)
+        return Matcher(known, self._endings)
 
-    def _compile(self, constraint: Constraint) -> _Compiled:
+    def _compile(self, constraint: Constraint) -> Compiled:
         grammar, schema = self._grammar(constraint)
         compiled = on_deep_stack(
             lambda: LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
@@ -59,7 +58,9 @@ class Compiler:
             if constraint.kind == "json_schema":
                 raise SchemaError(f"this schema cannot be enforced: {reason}")
             raise InputError(f"this {constraint.kind} cannot be enforced: {reason}")
-        return compiled, schema
+        n_bytes = schema.commitment_bytes if schema else len(constraint.source)
+        commitment = min(MOST_COMMITMENT_TOKENS, n_bytes // 2)
+        return Compiled(compiled, self._tokenizer, commitment, schema)
 
     def _grammar(self, constraint: Constraint) -> tuple[str, SchemaGrammar | None]:
         source = constraint.source

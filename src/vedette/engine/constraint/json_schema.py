@@ -23,6 +23,7 @@ from .bounds import Bounds
 from .compact import COMPACT
 from .deep_stack import check_size
 from .grounded import ground, has_grounding
+from .least import largest_commitment_bytes
 from .optional import with_null_inside
 from .schema import Analysis, analyse
 from .schema.matcher import value_of
@@ -34,11 +35,15 @@ _DEFAULTS = SchemaOptions()
 
 @dataclass(frozen=True, slots=True)
 class SchemaGrammar:
-    """The grammar of a schema (for one input, if it looks at the input) and its last word."""
+    """The grammar of a schema (for one input, if it looks at the input) and its last word.
+
+    `commitment_bytes`: see `least`.
+    """
 
     text: str
     analysis: Analysis
     report: SchemaReport
+    commitment_bytes: int
 
     def check(self, answer: str) -> None:
         """Hold a finished answer against the schema as it was written.
@@ -106,7 +111,8 @@ def grammar_of_schema(
             text = str(LLMatcher.grammar_from_json_schema(schema, overrides=COMPACT))
     except RecursionError as error:
         raise SchemaError("the schema is nested too deeply") from error
-    return SchemaGrammar(text, analysis, replace(analysis.report, bounds=bounds.applied))
+    report = replace(analysis.report, bounds=bounds.applied)
+    return SchemaGrammar(text, analysis, report, largest_commitment_bytes(schema))
 
 
 def _read(source: str | bytes) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
 from llguidance import LLExecutor, LLMatcher, LLTokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask_par
 from numpy import int32
@@ -12,7 +14,25 @@ from numpy.typing import NDArray
 from vedette.errors import ConstraintFailed
 from vedette.schema_report import SchemaReport
 
+from .ending import OUTSIDE, Endings
 from .json_schema import SchemaGrammar
+
+WIDTH, SHORT_TOKENS = 4, 64
+"""Beam of the search for the least that an answer can take, where that is not much."""
+
+
+@dataclass(eq=False, slots=True)
+class Compiled:
+    """A constraint at its start, for many requests. `schema` is there if it is a schema's.
+
+    `commitment_tokens` is about how much a single token can oblige an answer to write.
+    """
+
+    start: LLMatcher
+    tokenizer: LLTokenizer
+    commitment_tokens: int
+    schema: SchemaGrammar | None = None
+    first_endings: dict[int, tuple[int, ...] | None] = field(default_factory=dict)
 
 
 class Matcher:
@@ -22,13 +42,12 @@ class Matcher:
     error): the request then ends with that error, never with a free token.
     """
 
-    def __init__(
-        self, start: LLMatcher, tokenizer: LLTokenizer, schema: SchemaGrammar | None = None
-    ) -> None:
-        self._start = start
-        self._tokenizer = tokenizer
-        self._inner = start.deep_copy()
-        self._schema = schema
+    def __init__(self, compiled: Compiled, endings: Endings) -> None:
+        self._compiled = compiled
+        self._schema = compiled.schema
+        self._endings = endings
+        self._inner = compiled.start.deep_copy()
+        self._state = OUTSIDE
 
     def _check(self) -> None:
         if self._inner.is_error():
@@ -51,6 +70,7 @@ class Matcher:
         """Take a token of the answer."""
         self._inner.consume_token(token)
         self._check()
+        self._state = self._endings.state_after(token, self._state)
 
     def forced(self) -> list[int]:
         """Tokens that the grammar leaves no choice about; not yet accepted.
@@ -74,9 +94,41 @@ class Matcher:
 
     def is_whole(self, text: str) -> bool:
         """Whether exactly this text is legal from the start."""
-        matcher = self._start.deep_copy()
-        tokens = self._tokenizer.tokenize_bytes(text.encode())
+        matcher = self._compiled.start.deep_copy()
+        tokens = self._compiled.tokenizer.tokenize_bytes(text.encode())
         return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
+
+    def ending(self, limit: int, *, after: int | None = None) -> tuple[int, ...] | None:
+        """Tokens to a legal end from here, or from behind a token, at most `limit`; see `Endings`.
+
+        None if none so short is found.
+        """
+        matcher, state = self._inner, self._state
+        if after is not None:
+            matcher = matcher.deep_copy()
+            if not matcher.consume_token(after):
+                return None
+            state = self._endings.state_after(after, state)
+        return self._endings.find(matcher, limit, state=state)
+
+    def first_ending(self, limit: int) -> tuple[int, ...] | None:
+        """The shortest whole answer found, at most `limit` tokens. Only right at the start."""
+        known = self._compiled.first_endings
+        if limit not in known:
+            found = self._endings.find(self._inner, limit)
+            if found is not None and len(found) <= SHORT_TOKENS:
+                found = self._endings.find(self._inner, len(found), width=WIDTH) or found
+            known[limit] = found
+        return known[limit]
+
+    @property
+    def commitment_tokens(self) -> int:
+        """About how much a single token can oblige the answer to write."""
+        return self._compiled.commitment_tokens
+
+    def closing(self, mask: NDArray[int32]) -> NDArray[np.intp]:
+        """The allowed tokens that end the string, list or number in which the answer stands."""
+        return self._endings.closing(mask, self._state)
 
     @property
     def may_end(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,7 +53,9 @@ class SchemaMatcher:
 
 def value_of(text: str) -> Json:
     """Read JSON. Raises `ValueError` for text that is not, NaN and a name twice included."""
-    value: Json = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+    value: Json = json.loads(
+        text, object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite
+    )
     return value
 
 
@@ -61,6 +64,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(out) != len(pairs):
         raise ValueError("a name stands twice in an object")
     return out
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is beyond what a double can hold")
+    return number
 
 
 def _refused(name: str) -> float:
