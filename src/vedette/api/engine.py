@@ -20,6 +20,7 @@ from vedette.types import (
     Prompt,
     Request,
     Sampling,
+    SchemaOptions,
     ScoreRequest,
     Scores,
 )
@@ -31,13 +32,17 @@ Chat = str | Sequence[dict[str, str]] | Prompt
 class CompleteOptions(TypedDict, total=False):
     """What may be asked of `complete`, `acomplete` and `stream`.
 
-    At most one of `schema`, `choices` and `regex` constrains the answer. Temperature 0 is greedy;
-    `deadline_s` counts from the call.
+    At most one of `schema`, `choices`, `regex`, `grammar` (GBNF) and `lark` constrains the
+    answer; `schema_options` says how a schema is taken. Temperature 0 is greedy; `deadline_s`
+    counts from the call.
     """
 
     schema: Schema
+    schema_options: SchemaOptions
     choices: Sequence[str]
     regex: str
+    grammar: str
+    lark: str
     max_tokens: int
     temperature: float
     seed: int
@@ -76,7 +81,7 @@ class Engine:
         self.backend = LocalBackend(settings.model, options_of(settings))
 
     def complete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
-        """Generate one text. At most one of `schema`, `choices` and `regex` constrains it.
+        """Generate one text. At most one constraint holds it.
 
         Raises the `VedetteError` that says why there is no answer.
         """
@@ -144,6 +149,28 @@ def _as_text(value: Json) -> str:
         raise SchemaError(f"this cannot be written as JSON: {error}") from error
 
 
+def _constraint(options: CompleteOptions) -> Constraint | None:
+    """The one constraint among the options. Raises `InputError` for several."""
+    given: list[Constraint] = []
+    how = options.get("schema_options")
+    if (schema := options.get("schema")) is not None:
+        source = _as_text(schema_of(schema))
+        given.append(Constraint("json_schema", source, options=how or SchemaOptions()))
+    elif how is not None:
+        raise InputError("schema_options goes with schema")
+    if (choices := options.get("choices")) is not None:
+        given.append(Constraint("choice", _as_text(list(choices))))
+    if (regex := options.get("regex")) is not None:
+        given.append(Constraint("regex", regex))
+    if (grammar := options.get("grammar")) is not None:
+        given.append(Constraint("gbnf", grammar))
+    if (lark := options.get("lark")) is not None:
+        given.append(Constraint("lark", lark))
+    if len(given) > 1:
+        raise InputError("give only one of schema, choices, regex, grammar and lark")
+    return given[0] if given else None
+
+
 def _request(prompt: Chat, options: CompleteOptions) -> Request:
     unknown = sorted(options.keys() - CompleteOptions.__annotations__.keys())
     if unknown:
@@ -151,21 +178,9 @@ def _request(prompt: Chat, options: CompleteOptions) -> Request:
             f"there is no option {unknown[0]!r}",
             hint=f"options are {', '.join(CompleteOptions.__annotations__)}",
         )
-    constraints = [
-        Constraint("json_schema", _as_text(schema_of(options["schema"])))
-        if options.get("schema") is not None
-        else None,
-        Constraint("choice", _as_text(list(options["choices"])))
-        if options.get("choices") is not None
-        else None,
-        Constraint("regex", options["regex"]) if options.get("regex") is not None else None,
-    ]
-    given = [constraint for constraint in constraints if constraint is not None]
-    if len(given) > 1:
-        raise InputError("give only one of schema, choices and regex")
     return Request(
         prompt=_prompt(prompt),
-        constraint=given[0] if given else None,
+        constraint=_constraint(options),
         max_tokens=options.get("max_tokens", 256),
         sampling=Sampling(temperature=options.get("temperature", 0.0), seed=options.get("seed", 0)),
         stop=tuple(options.get("stop", ())),

@@ -35,7 +35,8 @@ def extract(
     max_tokens
         Most tokens of an answer; by default what the schema can need.
     """
-    from vedette.engine.constraint.json_schema import parse_schema
+    from vedette.cli.schema import warn_of
+    from vedette.engine.constraint.json_schema import parse_schema, schema_report
     from vedette.tasks.examples import extract_examples
     from vedette.tasks.extract import Extract
     from vedette.tasks.fields import schema_of_fields
@@ -46,6 +47,7 @@ def extract(
         raise InputError("extract needs either --schema FILE or --fields LIST")
     if schema is not None:
         body = parse_schema(read_text(schema, "schema"))
+        warn_of(schema_report(body))
     else:
         body = schema_of_fields(fields or "")
     if verbatim:

@@ -33,6 +33,8 @@ VERBS = {
     "show": ("vedette.cli.show:show", "Explain a model file: type, size, template, memory."),
     "extract": ("vedette.cli.extract:extract", "Turn texts into JSON that fits a schema."),
     "classify": ("vedette.cli.classify:classify", "Give texts one label, or several."),
+    "generate": ("vedette.cli.generate:generate", "Answer prompts, free or under a grammar."),
+    "schema": ("vedette.cli.schema:app", "Say what becomes of each keyword of a JSON Schema."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "bench": ("vedette.cli.bench:app", "Measure vedette against a llama-server."),
     "config": ("vedette.cli.config:app", "Show settings and where each value came from."),

@@ -151,7 +151,7 @@ class Extract:
         n_tokens = backend.count_tokens(item.text)
         if n_tokens <= min(self.window_tokens, self._room(backend, n_tokens)):
             (result,) = yield [self.request(item.text, n_tokens)]
-            return self._answer(item.text, [self._value(result)], _usage([result]))
+            return self._answer(item.text, [self._value(result)], [result])
         parts = windows(
             item.text,
             backend.count_tokens,
@@ -161,7 +161,7 @@ class Extract:
         asks = [self.request(part.text, self.window_tokens) for part in parts]
         results = yield asks
         values = [self._value(result) for result in results]
-        return self._answer(item.text, values, _usage(results))
+        return self._answer(item.text, values, results)
 
     def _fitting(self, backend: Backend) -> int:
         """Tokens of a window: what fits beside the shared part and the answer."""
@@ -210,7 +210,7 @@ class Extract:
             raise ConstraintFailed(f"the answer does not fit the schema: {fault.message}")
         return value
 
-    def _answer(self, text: str, values: Sequence[Json], usage: Usage) -> Answer:
+    def _answer(self, text: str, values: Sequence[Json], results: Sequence[Result]) -> Answer:
         lost: list[int] = []
         value = merge(values, self.schema, self._validator.is_valid, lost)
         extra: dict[str, Json] = {}
@@ -218,9 +218,12 @@ class Extract:
             extra["windows"] = len(values)
         if lost:
             extra["windows_cut"] = [*lost]
+        cuts = [r.cut for r in results if isinstance(r, Completion) and r.cut]
+        if cuts:
+            extra["cut"] = cuts[0]
         if self._reads_input:
             extra["spans"] = spans_of(value, self.schema, text)
-        return Answer(value=value, usage=usage, extra=extra)
+        return Answer(value=value, usage=_usage(results), extra=extra)
 
 
 def _usage(results: Sequence[Result]) -> Usage:

@@ -1,0 +1,163 @@
+"""`vedette generate`: texts from prompts, free or under a grammar."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vedette.cli.job import JobOptions, PathOrStdin, check_paths, open_backend, read_text, run_job
+from vedette.errors import InputError
+
+if TYPE_CHECKING:
+    from vedette.tasks.generate import Generate
+    from vedette.types import Constraint
+
+
+def generate(
+    *paths: PathOrStdin,
+    prompt: str | None = None,
+    schema: str | None = None,
+    grammar: str | None = None,
+    lark: str | None = None,
+    regex: str | None = None,
+    choices: str | None = None,
+    instructions: str = "",
+    max_tokens: int = 256,
+    temperature: float = 0.0,
+    seed: int = 0,
+    stop: tuple[str, ...] = (),
+    prompt_schema: bool = True,
+    strict: bool = False,
+    options: JobOptions | None = None,
+) -> int:
+    """Answer prompts, each a row, with text that is what the constraint says, or an error.
+
+    Parameters
+    ----------
+    paths
+        Files, globs, or - for stdin.
+    prompt
+        One prompt instead of rows; its answer is printed as it is.
+    schema
+        A file with a JSON Schema.
+    grammar
+        A GBNF grammar, as llama.cpp reads it: a file, or the text itself.
+    lark
+        A file with a grammar in llguidance's Lark.
+    regex
+        A regular expression that the whole answer matches.
+    choices
+        The answers to choose from, separated by commas.
+    instructions
+        A system message.
+    max_tokens
+        Most tokens of an answer. Under a constraint it is brought to a legal end within them.
+    temperature
+        0 is greedy.
+    seed
+        Of the sampling, where the temperature is not 0.
+    stop
+        Texts at which a free answer ends.
+    prompt_schema
+        Show the schema to the model; --prompt-schema false leaves it out, for fine-tuned models.
+    strict
+        With --schema: refuse what can only be checked after the answer.
+    """
+    from vedette.tasks.generate import Generate
+    from vedette.types import Sampling
+
+    check_paths(paths, generate)
+    constraint = _constraint(schema, grammar, lark, regex, choices, strict=strict)
+    task = Generate(
+        constraint=constraint,
+        instructions=instructions,
+        max_tokens=max_tokens,
+        sampling=Sampling(temperature=temperature, seed=seed),
+        stop=stop,
+        prompt_schema=prompt_schema,
+    )
+    if prompt is None:
+        return run_job(task, paths, options or JobOptions())
+    if paths:
+        raise InputError("give either --prompt or files, not both")
+    return _answer_one(task, prompt, options or JobOptions())
+
+
+def _constraint(
+    schema: str | None,
+    grammar: str | None,
+    lark: str | None,
+    regex: str | None,
+    choices: str | None,
+    *,
+    strict: bool,
+) -> Constraint | None:
+    """The one constraint that was asked for. Raises `InputError` for several."""
+    import orjson
+
+    from vedette.cli.schema import warn_of
+    from vedette.engine.constraint.json_schema import parse_schema, schema_report
+    from vedette.types import Constraint, SchemaOptions
+
+    given = [
+        name
+        for name, value in (
+            ("--schema", schema),
+            ("--grammar", grammar),
+            ("--lark", lark),
+            ("--regex", regex),
+            ("--choices", choices),
+        )
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise InputError(f"give only one of {' and '.join(given)}")
+    if strict and schema is None:
+        raise InputError("--strict goes with --schema")
+    if schema is not None:
+        body = parse_schema(read_text(schema, "schema"))
+        options = SchemaOptions(strict=strict)
+        warn_of(schema_report(body, options))
+        return Constraint("json_schema", orjson.dumps(body).decode(), options=options)
+    if grammar is not None:
+        return Constraint("gbnf", grammar if "::=" in grammar else read_text(grammar, "grammar"))
+    if lark is not None:
+        return Constraint("lark", read_text(lark, "grammar"))
+    if regex is not None:
+        return Constraint("regex", regex)
+    if choices is not None:
+        listed = [choice.strip() for choice in choices.split(",")]
+        return Constraint("choice", orjson.dumps(listed).decode())
+    return None
+
+
+def _answer_one(task: Generate, prompt: str, options: JobOptions) -> int:
+    """Print the answer to one prompt; a cut one is told on stderr."""
+    from vedette.batch.single import answer_item
+    from vedette.cli.console import note
+    from vedette.config import load
+    from vedette.types import Item
+
+    settings = load(
+        model=options.model, width=options.width, threads=options.threads, offline=options.offline
+    )
+    backend = open_backend(settings, quiet=options.quiet)
+    try:
+        answer = answer_item(task, Item(id="1", text=prompt), backend)
+    finally:
+        backend.close()
+    text = answer.value if isinstance(answer.value, str) else _as_json(answer.value)
+    if options.out == "-":
+        sys.stdout.write(text + "\n")
+    else:
+        Path(options.out).write_text(text + "\n", "utf-8")
+    if "cut" in answer.extra:
+        note(f"the answer was cut: {answer.extra['cut']}", quiet=options.quiet)
+    return 0
+
+
+def _as_json(value: object) -> str:
+    import orjson
+
+    return orjson.dumps(value).decode()

@@ -1,0 +1,124 @@
+"""A text for a text, free or under a constraint."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+
+import orjson
+
+from vedette.backends.base import Backend
+from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
+from vedette.types import (
+    Answer,
+    Completion,
+    Constraint,
+    Item,
+    Json,
+    Message,
+    Prompt,
+    Request,
+    Sampling,
+)
+
+from .base import Steps
+from .outline import example_of, outline
+from .prompt_data import fill, text_of
+
+
+@dataclass(frozen=True)
+class Generate:
+    """Implements `Task`: the item's text is the user's turn, the value what the model says.
+
+    Under a JSON Schema the value is the parsed answer, and the prompt shows the schema (in a
+    compact form, with an example) unless `prompt_schema` is false. An answer that was cut says so
+    under `cut`. Raises `InputError` for a `max_tokens` that is none.
+    """
+
+    constraint: Constraint | None = None
+    instructions: str = ""
+    max_tokens: int = 256
+    sampling: Sampling = field(default_factory=Sampling)
+    stop: tuple[str, ...] = ()
+    prompt_schema: bool = True
+    name: str = field(default="generate", init=False)
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What the answers depend on."""
+        return {
+            "constraint": _plain(asdict(self.constraint)) if self.constraint else None,
+            "system": self.system,
+            "parameters": _plain(
+                {
+                    "max_tokens": self.max_tokens,
+                    "sampling": asdict(self.sampling),
+                    "stop": [*self.stop],
+                }
+            ),
+        }
+
+    @property
+    def _is_json(self) -> bool:
+        return self.constraint is not None and self.constraint.kind == "json_schema"
+
+    @cached_property
+    def system(self) -> str:
+        """The system turn: the instructions, and the schema as the model is shown it."""
+        if not self._is_json or not self.prompt_schema:
+            return self.instructions
+        assert self.constraint is not None
+        schema = orjson.loads(self.constraint.source)
+        lines, example = outline(schema), orjson.dumps(example_of(schema)).decode()
+        text = text_of("generate", "fields" if lines else "form")
+        shown = fill(text, fields=lines, example=example)
+        return f"{self.instructions}\n{shown}" if self.instructions else shown
+
+    def prompt(self, text: str) -> Prompt:
+        """The prompt for one text."""
+        system = (Message("system", self.system),) if self.system else ()
+        return Prompt(messages=(*system, Message("user", text)), shared_messages=len(system))
+
+    def steps(self, item: Item, backend: Backend) -> Steps:
+        """See `Task.steps`."""
+        if self.constraint is not None and not backend.capabilities.can_constrain:
+            raise CapabilityMissing("this needs a backend that can constrain its output")
+        if not item.text.strip():
+            return Answer(value=None, extra={"empty": True})
+        constraint = self.constraint
+        if constraint is not None and "x-" in constraint.source and self._is_json:
+            constraint = Constraint(
+                constraint.kind, constraint.source, item.text, constraint.options
+            )
+        (result,) = yield [
+            Request(
+                prompt=self.prompt(item.text),
+                constraint=constraint,
+                max_tokens=self.max_tokens,
+                sampling=self.sampling,
+                stop=self.stop,
+            )
+        ]
+        if not isinstance(result, Completion):
+            raise TypeError("generate asked for a completion")
+        cut = result.cut or ("length" if result.finish_reason == "length" else None)
+        extra: dict[str, Json] = {"cut": cut} if cut else {}
+        return Answer(value=self._value(result.text), usage=result.usage, extra=extra)
+
+    def _value(self, text: str) -> Json:
+        if not self._is_json:
+            return text
+        try:
+            value: Json = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise ConstraintFailed(f"the answer is not JSON: {error.msg}") from error
+        return value
+
+
+def _plain(value: object) -> Json:
+    plain: Json = orjson.loads(orjson.dumps(value))
+    return plain
