@@ -87,11 +87,17 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One text to be generated."""
+    """One text to be generated.
+
+    `think` is for models that think before they answer: `off`, `free`, or the most tokens of the
+    thought. The constraint holds from the end of the thought on, and `max_tokens` counts from
+    there.
+    """
 
     prompt: Prompt
     constraint: Constraint | None = None
     max_tokens: int = 256
+    think: Literal["off", "free"] | int = "off"
     sampling: Sampling = field(default_factory=Sampling)
     stop: tuple[str, ...] = ()
     deadline_s: float | None = None
@@ -171,6 +177,7 @@ class Completion:
     logprobs: tuple[TokenLogprob, ...] = ()
     report: SchemaReport | None = None
     cut: Cut | None = None
+    thought: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

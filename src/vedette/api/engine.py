@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 import orjson
 from pydantic import BaseModel, TypeAdapter
@@ -33,8 +33,9 @@ class CompleteOptions(TypedDict, total=False):
     """What may be asked of `complete`, `acomplete` and `stream`.
 
     At most one of `schema`, `choices`, `regex`, `grammar` (GBNF) and `lark` constrains the
-    answer; `schema_options` says how a schema is taken. Temperature 0 is greedy; `deadline_s`
-    counts from the call.
+    answer; `schema_options` says how a schema is taken. `think`: `off`, `free` or a number of
+    tokens, for models that think first. Temperature 0 is greedy; `deadline_s` counts from the
+    call.
     """
 
     schema: Schema
@@ -43,6 +44,7 @@ class CompleteOptions(TypedDict, total=False):
     regex: str
     grammar: str
     lark: str
+    think: Literal["off", "free"] | int
     max_tokens: int
     temperature: float
     seed: int
@@ -182,6 +184,7 @@ def _request(prompt: Chat, options: CompleteOptions) -> Request:
         prompt=_prompt(prompt),
         constraint=_constraint(options),
         max_tokens=options.get("max_tokens", 256),
+        think=options.get("think", "off"),
         sampling=Sampling(temperature=options.get("temperature", 0.0), seed=options.get("seed", 0)),
         stop=tuple(options.get("stop", ())),
         logprobs=options.get("logprobs", False),

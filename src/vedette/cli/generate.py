@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, open_backend, read_text, run_job
 from vedette.errors import InputError
@@ -29,6 +29,7 @@ def generate(
     stop: tuple[str, ...] = (),
     prompt_schema: bool = True,
     strict: bool = False,
+    think: str = "off",
     options: JobOptions | None = None,
 ) -> int:
     """Answer prompts, each a row, with text that is what the constraint says, or an error.
@@ -63,6 +64,8 @@ def generate(
         Show the schema to the model; --prompt-schema false leaves it out, for fine-tuned models.
     strict
         With --schema: refuse what can only be checked after the answer.
+    think
+        For models that think first: off, free, or the most tokens of the thought.
     """
     from vedette.tasks.generate import Generate
     from vedette.types import Sampling
@@ -76,12 +79,23 @@ def generate(
         sampling=Sampling(temperature=temperature, seed=seed),
         stop=stop,
         prompt_schema=prompt_schema,
+        think=_think(think),
     )
     if prompt is None:
         return run_job(task, paths, options or JobOptions())
     if paths:
         raise InputError("give either --prompt or files, not both")
     return _answer_one(task, prompt, options or JobOptions())
+
+
+def _think(text: str) -> Literal["off", "free"] | int:
+    if text == "off":
+        return "off"
+    if text == "free":
+        return "free"
+    if text.isdigit() and int(text) > 0:
+        return int(text)
+    raise InputError(f"--think is {text!r}; it must be off, free, or a number of tokens")
 
 
 def _constraint(

@@ -23,6 +23,7 @@ from .options import EngineOptions, check_request
 from .score import ChoiceTrie, RootWork, Scoring
 from .sequence import Sequence
 from .stats import EngineStats
+from .thinking import Thinking, limit_of
 from .ticket import Ticket
 from .tokens import PromptTokens, Tokenizer
 
@@ -101,8 +102,8 @@ class EngineCore:
                 self._n_users -= 1
                 self._users.notify_all()
 
-    def _encode(self, prompt: Prompt) -> PromptTokens:
-        tokens = self.tokenizer.encode(prompt)
+    def _encode(self, prompt: Prompt, *, think: bool = False) -> PromptTokens:
+        tokens = self.tokenizer.encode(prompt, think=think)
         if not tokens.ids:
             raise InputError("the prompt is empty", hint="give it at least one character")
         return tokens
@@ -120,22 +121,25 @@ class EngineCore:
 
     def _submit_text(self, request: Request) -> Ticket[Completion]:
         check_request(request)
-        prompt = self._encode(request.prompt)
+        thinking = self._thinking(request)
+        prompt = self._encode(request.prompt, think=thinking is not None)
         matcher = self.compiler.matcher(request.constraint) if request.constraint else None
         ticket: Ticket[Completion] = Ticket()
+        n_most = request.max_tokens + (thinking.most_tokens if thinking else 0)
         work = Generation(
             request,
             ticket,
             self.tokenizer,
             self._eog,
             matcher,
+            thinking=thinking,
             use_forced=self.options.use_forced,
         )
         sequence = Sequence(
             work=work,
             tokens=prompt.ids,
             n_prompt=len(prompt.ids),
-            n_total=len(prompt.ids) + request.max_tokens,
+            n_total=len(prompt.ids) + n_most,
             n_shared=prompt.n_shared,
             deadline=_deadline(request.deadline_s),
         )
@@ -147,6 +151,19 @@ class EngineCore:
             work.close()
             raise
         return ticket
+
+    def _thinking(self, request: Request) -> Thinking | None:
+        """The thought before the answer, if one is asked for."""
+        limit = limit_of(request.think)
+        if limit == 0:
+            return None
+        if request.prompt.raw is not None or request.prompt.prefill:
+            raise InputError("think goes with messages, without raw text and prefill")
+        if not self.tokenizer.thinks:
+            raise InputError(
+                "this model's chat template knows no thoughts", hint="leave think at off"
+            )
+        return Thinking(limit, self.tokenizer.end_of_thought())
 
     def _submit_score(self, request: ScoreRequest) -> Ticket[Scores]:
         prompt = self._encode(request.prompt)

@@ -18,6 +18,7 @@ from .sampling import greedy, log_softmax_at, mask_in_place
 from .sequence import Sequence
 from .steering import Steering
 from .stops import StopScanner
+from .thinking import Thinking
 from .ticket import Ticket
 from .tokens import Detokenizer, Tokenizer
 
@@ -36,16 +37,21 @@ class Generation:
         eog_tokens: frozenset[int],
         matcher: Matcher | None,
         *,
+        thinking: Thinking | None = None,
         use_forced: bool = True,
     ) -> None:
         self.request = request
         self.ticket = ticket
-        self.matcher = matcher
+        self.matcher = None if thinking else matcher  # what holds now; none while thinking
+        self._constraint = matcher
+        self._thinking = thinking
+        self._thought = ""
+        self._answer_from = 0  # where the answer begins among the sequence's tokens
         self.mask: NDArray[np.int32] | None = None  # this step's row, set by the loop
         self.context: Context | None = None  # likewise
         self._tokenizer = tokenizer
         self._eog = eog_tokens
-        self._use_forced = use_forced and matcher is not None
+        self._use_forced = use_forced
         self._chain = self._make_chain(request, tokenizer.n_vocab)
         self._text = Detokenizer()
         self._stops = StopScanner(request.stop)
@@ -75,8 +81,9 @@ class Generation:
 
         Raises `BudgetTooSmall` where no answer can be as short as `max_tokens`.
         """
-        if self.matcher is not None:
-            self._steering = Steering(self.matcher, self.request.max_tokens)
+        if self._constraint is not None:
+            self._steering = Steering(self._constraint, self.request.max_tokens)
+        self._answer_from = sequence.n_prompt
         self._force(sequence)
         self._aim(sequence)
 
@@ -95,6 +102,10 @@ class Generation:
             self._aim(sequence)
             return
         token, logprob, gap = self._choose(row, first_index + len(rows) - 1)
+        if self._thinking is not None:
+            self._think(self._thinking, token, logprob, gap, sequence)
+            self._aim(sequence)
+            return
         if token in self._eog:
             self._n_sampled += 1
             self._finish(sequence, "stop")
@@ -102,6 +113,13 @@ class Generation:
         if self._must_end_instead_of(token, sequence):
             self._aim(sequence)
             return
+        self._append_sampled(token, logprob, gap, sequence)
+        self._took(sequence, token)
+        if not self._ended:
+            self._force(sequence)
+        self._aim(sequence)
+
+    def _append_sampled(self, token: int, logprob: float, gap: float, sequence: Sequence) -> None:
         self._n_sampled += 1
         sequence.tokens.append(token)
         if self.request.logprobs:
@@ -109,16 +127,30 @@ class Generation:
             self._logprobs.append(
                 TokenLogprob(token_id=token, text=text, logprob=logprob, runner_up_gap=gap)
             )
-        self._took(sequence, token)
-        if not self._ended:
-            self._force(sequence)
-        self._aim(sequence)
+
+    def _think(
+        self, thinking: Thinking, token: int, logprob: float, gap: float, sequence: Sequence
+    ) -> None:
+        """One token more of the thought, or its end; the constraint holds from there on."""
+        closed = False
+        if token not in self._eog and not thinking.is_spent:
+            self._append_sampled(token, logprob, gap, sequence)
+            closed = thinking.ends_with(self._tokenizer.special_piece(token))
+            if not closed:
+                return
+        if not closed:
+            self._n_forced += len(thinking.close)
+            sequence.tokens.extend(thinking.close)
+        self._thinking, self._thought = None, thinking.text
+        self._answer_from = len(sequence.tokens)
+        self.matcher = self._constraint
+        self._force(sequence)
 
     def _breaks_loop(self, row: NDArray[np.float32], sequence: Sequence) -> bool:
         """End what the answer repeats over and over: the string or list, else the whole."""
         if self.matcher is None or self._loops is None or self.mask is None:
             return False
-        answer = sequence.tokens[sequence.n_prompt :]
+        answer = sequence.tokens[self._answer_from :]
         if not self._loops.finds(answer, lambda: "".join(self._pieces)):
             return False
         closing = self.matcher.closing(self.mask)
@@ -139,10 +171,9 @@ class Generation:
 
     def _must_end_instead_of(self, token: int, sequence: Sequence) -> bool:
         """End the answer on the shortest way, if the token would leave no budget for an end."""
-        assert self.matcher is None or self._steering is not None
         if self._steering is None:
             return False
-        n_left = self.request.max_tokens - (len(sequence.tokens) - sequence.n_prompt)
+        n_left = self.request.max_tokens - (len(sequence.tokens) - self._answer_from)
         way = self._steering.ending_instead_of(token, n_left)
         if way is None:
             return False
@@ -194,7 +225,7 @@ class Generation:
         self._emit(text)
         if self._stops.hit or (self.matcher is not None and self.matcher.must_end):
             self._finish(sequence, "stop")
-        elif len(sequence.tokens) - sequence.n_prompt >= self.request.max_tokens:
+        elif len(sequence.tokens) - self._answer_from >= self.request.max_tokens:
             self._finish(sequence, "length")
 
     def _force(self, sequence: Sequence) -> None:
@@ -266,6 +297,7 @@ class Generation:
                 logprobs=tuple(self._logprobs),
                 report=self.matcher.report if self.matcher else None,
                 cut=self._cut,
+                thought=self._thought,
             )
         )
 

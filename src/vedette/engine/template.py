@@ -14,6 +14,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from vedette.errors import InputError, ModelError
 from vedette.types import Prompt
 
+from .thinking import AFTER, CLOSES, OPENS
+
 # The form that a model without a template of its own gets.
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -56,13 +58,18 @@ class ChatTemplate:
         # The frame depends on the roles only, and a job asks the same roles for every item.
         self._frame = lru_cache(maxsize=64)(self._render_frame)
 
-    def _render_frame(self, roles: tuple[str, ...]) -> tuple[str | int, ...]:
+    @property
+    def thinks(self) -> bool:
+        """Whether the template knows of thoughts before an answer."""
+        return CLOSES in self.source
+
+    def _render_frame(self, roles: tuple[str, ...], think: bool) -> tuple[str | int, ...]:
         messages = [{"role": role, "content": f"\ue0f0{i}\ue0f1"} for i, role in enumerate(roles)]
         try:
             text = self._template.render(
                 messages=messages,
                 add_generation_prompt=True,
-                enable_thinking=False,
+                enable_thinking=think,
                 tools=None,
                 **self._specials,
             )
@@ -70,6 +77,8 @@ class ChatTemplate:
             raise InputError(
                 f"the model's chat template refuses these messages ({', '.join(roles)}): {error}"
             ) from error
+        if not think and text.rstrip().endswith(OPENS):
+            text += f"\n{CLOSES}{AFTER}"  # a template that opens a thought whatever is asked
         parts = _MARK.split(text)
         frame = [int(part) if i % 2 else part for i, part in enumerate(parts)]
         missing = set(range(len(roles))) - {part for part in frame if isinstance(part, int)}
@@ -80,11 +89,14 @@ class ChatTemplate:
             )
         return tuple(part for part in frame if part != "")
 
-    def segments(self, prompt: Prompt) -> list[Segment]:
-        """The prompt in order, the assistant's turn opened and begun with `prefill`."""
+    def segments(self, prompt: Prompt, *, think: bool = False) -> list[Segment]:
+        """The prompt in order, the assistant's turn opened and begun with `prefill`.
+
+        With `think` the model is let think first.
+        """
         if not prompt.messages:
             raise InputError("the prompt has no message")
-        frame = self._frame(tuple(message.role for message in prompt.messages))
+        frame = self._frame(tuple(message.role for message in prompt.messages), think)
         segments = [
             Segment(part, True)
             if isinstance(part, str)

@@ -10,6 +10,7 @@ from vedette.types import Prompt
 
 from .llama.model import Model
 from .template import ChatTemplate, Segment
+from .thinking import AFTER, CLOSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,20 @@ class Tokenizer:
     def _segment_ids(self, segment: Segment) -> tuple[int, ...]:
         return tuple(self._model.tokenize(segment.text, special=segment.trusted))
 
-    def encode(self, prompt: Prompt) -> PromptTokens:
-        """Tokens of a prompt, the assistant's turn opened."""
+    @property
+    def thinks(self) -> bool:
+        """Whether the model's template knows of thoughts before an answer."""
+        return self._template.thinks
+
+    def encode(self, prompt: Prompt, *, think: bool = False) -> PromptTokens:
+        """Tokens of a prompt, the assistant's turn opened; with `think`, for a thought first."""
         ids: list[int] = []
         n_shared: int | None = None
         if prompt.raw is not None:
             return PromptTokens(
                 self._model.tokenize(prompt.raw, add_bos=self._model.adds_bos, special=True), 0
             )
-        for segment in self._template.segments(prompt):
+        for segment in self._template.segments(prompt, think=think):
             if segment.message is not None and segment.message >= prompt.shared_messages:
                 n_shared = len(ids) if n_shared is None else n_shared
             ids.extend(self._cached_ids(segment))
@@ -62,6 +68,10 @@ class Tokenizer:
         """The prompt as one text, for people."""
         return prompt.raw if prompt.raw is not None else self._template.render(prompt)
 
+    def end_of_thought(self) -> tuple[int, ...]:
+        """The tokens that close a thought and lead over to the answer."""
+        return tuple(self._model.tokenize(f"\n{CLOSES}{AFTER}", special=True))
+
     def count(self, text: str) -> int:
         """Tokens of a plain text."""
         return len(self._model.tokenize(text))
@@ -69,6 +79,10 @@ class Tokenizer:
     def encode_text(self, text: str) -> list[int]:
         """Token ids of a plain text, without template."""
         return self._model.tokenize(text)
+
+    def special_piece(self, token: int) -> bytes:
+        """Bytes of one token, a control token by its name."""
+        return self._model.piece(token, special=True)
 
     def piece(self, token: int) -> bytes:
         """Bytes of one token of an answer; empty for control tokens."""

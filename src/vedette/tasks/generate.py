@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import orjson
 
@@ -32,7 +33,8 @@ class Generate:
 
     Under a JSON Schema the value is the parsed answer, and the prompt shows the schema (in a
     compact form, with an example) unless `prompt_schema` is false. An answer that was cut says so
-    under `cut`. Raises `InputError` for a `max_tokens` that is none.
+    under `cut`, and what a model thought before it stands under `thought`. Raises `InputError`
+    for a `max_tokens` that is none.
     """
 
     constraint: Constraint | None = None
@@ -41,6 +43,7 @@ class Generate:
     sampling: Sampling = field(default_factory=Sampling)
     stop: tuple[str, ...] = ()
     prompt_schema: bool = True
+    think: Literal["off", "free"] | int = "off"
     name: str = field(default="generate", init=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +61,7 @@ class Generate:
                     "max_tokens": self.max_tokens,
                     "sampling": asdict(self.sampling),
                     "stop": [*self.stop],
+                    "think": self.think,
                 }
             ),
         }
@@ -101,12 +105,15 @@ class Generate:
                 max_tokens=self.max_tokens,
                 sampling=self.sampling,
                 stop=self.stop,
+                think=self.think,
             )
         ]
         if not isinstance(result, Completion):
             raise TypeError("generate asked for a completion")
         cut = result.cut or ("length" if result.finish_reason == "length" else None)
         extra: dict[str, Json] = {"cut": cut} if cut else {}
+        if result.thought:
+            extra["thought"] = result.thought
         return Answer(value=self._value(result.text), usage=result.usage, extra=extra)
 
     def _value(self, text: str) -> Json:
