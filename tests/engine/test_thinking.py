@@ -48,8 +48,7 @@ def test_a_thought_is_closed_in_time_and_the_answer_is_constrained(
     closing = len(engine.tokenizer.end_of_thought())
     assert completion.usage.completion_tokens > 12 + closing
     if logprobs:
-        # The token that ends the text is counted, and has no place in it.
-        assert len(completion.logprobs) == completion.usage.completion_tokens - 1
+        assert len(completion.logprobs) == completion.usage.completion_tokens
 
 
 def test_the_budget_of_the_answer_counts_from_the_end_of_the_thought(engine: EngineCore) -> None:

@@ -8,19 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vedette.errors import BudgetTooSmall, ConstraintFailed
-from vedette.types import Completion, Cut, FinishReason, Request, TokenLogprob
+from vedette.types import Completion, Cut, FinishReason, Request
 
+from .answer_text import AnswerText
+from .constraint.json_schema import Fault
 from .constraint.matcher import Matcher
 from .llama.context import Context
 from .llama.sampler import SamplerChain
 from .loops import LoopDetector
-from .sampling import greedy, log_softmax_at, mask_in_place
+from .repair import Repair
+from .sampling import forbid, greedy, log_softmax_at, mask_in_place
 from .sequence import Sequence
 from .steering import Steering
-from .stops import StopScanner
 from .thinking import Thinking
 from .ticket import Ticket
-from .tokens import Detokenizer, Tokenizer
+from .tokens import Tokenizer
+from .trace import Trace
 
 MOST_LOOPS = 3
 """So many loops are ended one by one; with another one the whole answer ends."""
@@ -53,10 +56,13 @@ class Generation:
         self._eog = eog_tokens
         self._use_forced = use_forced
         self._chain = self._make_chain(request, tokenizer.n_vocab)
-        self._text = Detokenizer()
-        self._stops = StopScanner(request.stop)
-        self._pieces: list[str] = []
-        self._logprobs: list[TokenLogprob] = []
+        report = matcher.report if matcher else None
+        # What is only checked at the end may be rewritten until then.
+        self._may_rewrite = report is not None and not report.exact
+        self._text = AnswerText(request.stop, ticket.push, hold=self._may_rewrite)
+        self._repair = Repair()
+        self._sampled_at: list[int] = []  # places in the answer, in tokens
+        self._trace = Trace(tokenizer, wanted=request.logprobs)
         self._n_forced = 0
         self._n_sampled = 0
         self._ended: FinishReason | None = None
@@ -85,48 +91,51 @@ class Generation:
             self._steering = Steering(self._constraint, self.request.max_tokens)
         self._answer_from = sequence.n_prompt
         self._force(sequence)
-        self._aim(sequence)
+        self._go_on(sequence)
 
     def settle(self, sequence: Sequence, rows: NDArray[np.float32], first_index: int) -> None:
         """Sample from the last row, then force; earlier rows are only for logprobs."""
         if self.request.logprobs:
-            self._record_known(sequence, rows)
+            first = sequence.n_cached - len(rows)
+            self._trace.known(rows, sequence.tokens[first + 1 :])
             sequence.logits_from = sequence.n_cached
         if sequence.n_pending:
             return
-        if self._ended:
-            self._answer(sequence, self._ended)
-            return
-        row = rows[-1]
+        if self._ended is None:
+            self._advance(sequence, rows[-1], first_index + len(rows) - 1)
+        self._go_on(sequence)
+
+    def _advance(self, sequence: Sequence, row: NDArray[np.float32], batch_index: int) -> None:
+        """Write the next token, whatever it is, and those that are forced behind it."""
+        self._trace.look_at(row)
         if self._breaks_loop(row, sequence):
-            self._aim(sequence)
             return
-        token, logprob, gap = self._choose(row, first_index + len(rows) - 1)
+        token, logprob, gap = self._choose(row, batch_index, len(sequence.tokens))
         if self._thinking is not None:
             self._think(self._thinking, token, logprob, gap, sequence)
-            self._aim(sequence)
-            return
-        if token in self._eog:
+        elif token in self._eog:
             self._n_sampled += 1
-            self._finish(sequence, "stop")
-            return
-        if self._must_end_instead_of(token, sequence):
+            self._finish("stop")
+        elif not self._must_end_instead_of(token, sequence):
+            self._sampled_at.append(len(sequence.tokens) - self._answer_from)
+            self._append_sampled(token, logprob, gap, sequence)
+            self._took(sequence, token)
+            if self._ended is None:
+                self._force(sequence)
+
+    def _go_on(self, sequence: Sequence) -> None:
+        """Answer if that is over, repaired if need be; else aim at the next logits."""
+        n_known = len(sequence.tokens) - sequence.n_prompt
+        # Without all entries, the last tokens were forced and their logits are still to come.
+        if self._ended is not None and self._trace.is_complete(n_known):
+            self._answer(sequence, self._ended)
+        if not sequence.finished:
             self._aim(sequence)
-            return
-        self._append_sampled(token, logprob, gap, sequence)
-        self._took(sequence, token)
-        if not self._ended:
-            self._force(sequence)
-        self._aim(sequence)
 
     def _append_sampled(self, token: int, logprob: float, gap: float, sequence: Sequence) -> None:
         self._n_sampled += 1
         sequence.tokens.append(token)
-        if self.request.logprobs:
-            text = self._tokenizer.piece(token).decode("utf-8", "replace")
-            self._logprobs.append(
-                TokenLogprob(token_id=token, text=text, logprob=logprob, runner_up_gap=gap)
-            )
+        self._trace.chosen(token, logprob, gap)
 
     def _think(
         self, thinking: Thinking, token: int, logprob: float, gap: float, sequence: Sequence
@@ -140,6 +149,7 @@ class Generation:
                 return
         if not closed:
             self._n_forced += len(thinking.close)
+            self._trace.put_instead(thinking.close[0])
             sequence.tokens.extend(thinking.close)
         self._thinking, self._thought = None, thinking.text
         self._answer_from = len(sequence.tokens)
@@ -151,7 +161,7 @@ class Generation:
         if self.matcher is None or self._loops is None or self.mask is None:
             return False
         answer = sequence.tokens[self._answer_from :]
-        if not self._loops.finds(answer, lambda: "".join(self._pieces)):
+        if not self._loops.finds(answer, lambda: self._text.whole):
             return False
         closing = self.matcher.closing(self.mask)
         if not closing.size and self.matcher.report is not None:
@@ -160,8 +170,9 @@ class Generation:
             self._n_broken += 1
             self._cut = "loop"
             token = int(closing[row[closing].argmax()])
+            self._trace.put_instead(token)
             self._append_known((token,), sequence)
-            if not self._ended:
+            if self._ended is None:
                 self._force(sequence)
             return True
         way = self.matcher.ending(self.request.max_tokens - len(answer))
@@ -183,9 +194,11 @@ class Generation:
     def _end_on(self, way: tuple[int, ...], sequence: Sequence, why: Cut) -> None:
         """Write these tokens, which make the answer legal, and end it."""
         self._cut = why
+        if way:
+            self._trace.put_instead(way[0])
         self._append_known(way, sequence)
-        if not self._ended:
-            self._finish(sequence, "length" if why == "budget" else "stop")
+        if self._ended is None:
+            self._finish("length" if why == "budget" else "stop")
 
     def _append_known(self, tokens: Iterable[int], sequence: Sequence) -> None:
         for token in tokens:
@@ -197,12 +210,15 @@ class Generation:
             if self._ended:
                 return
 
-    def _choose(self, row: NDArray[np.float32], batch_index: int) -> tuple[int, float, float]:
+    def _choose(
+        self, row: NDArray[np.float32], batch_index: int, place: int
+    ) -> tuple[int, float, float]:
         """Token, its log-probability before the constraint, and the gap to the runner-up."""
         if self.matcher is not None:
             self.matcher.check()
             if self.mask is None:
                 raise ConstraintFailed("there is no mask for a constrained request")
+            forbid(self.mask, self._repair.banned_at(place - self._answer_from))
         if self._chain is None:
             token = greedy(row, self.mask)
             if not self.request.logprobs:
@@ -221,12 +237,11 @@ class Generation:
         """A token has become part of the answer: text, stops, constraint, budget."""
         if self.matcher is not None:
             self.matcher.accept(token)
-        text = self._stops.push(self._text.push(self._tokenizer.piece(token)))
-        self._emit(text)
-        if self._stops.hit or (self.matcher is not None and self.matcher.must_end):
-            self._finish(sequence, "stop")
+        self._text.add(self._tokenizer.piece(token))
+        if self._text.is_stopped or (self.matcher is not None and self.matcher.must_end):
+            self._finish("stop")
         elif len(sequence.tokens) - self._answer_from >= self.request.max_tokens:
-            self._finish(sequence, "length")
+            self._finish("length")
 
     def _force(self, sequence: Sequence) -> None:
         if not self._use_forced or self.matcher is None:
@@ -241,51 +256,38 @@ class Generation:
         first = max(sequence.n_prompt - 1, sequence.n_cached)
         sequence.logits_from = first if self.request.logprobs else len(sequence.tokens) - 1
 
-    def _record_known(self, sequence: Sequence, rows: NDArray[np.float32]) -> None:
-        """A row whose next token is there already belongs to a forced one."""
-        first = sequence.n_cached - len(rows)
-        for row, token in zip(rows, sequence.tokens[first + 1 :], strict=False):
-            self._logprobs.append(
-                TokenLogprob(
-                    token_id=token,
-                    text=self._tokenizer.piece(token).decode("utf-8", "replace"),
-                    logprob=log_softmax_at(row, [token])[0],
-                    runner_up_gap=0.0,
-                    forced=True,
-                )
-            )
-
-    def _emit(self, text: str) -> None:
-        if text:
-            self._pieces.append(text)
-            self.ticket.push(text)
-
-    def _finish(self, sequence: Sequence, reason: FinishReason) -> None:
+    def _finish(self, reason: FinishReason) -> None:
+        """The answer is over. Raises what makes it none."""
         self._ended = reason
-        if not self._stops.hit:
-            self._emit(self._stops.push(self._text.finish()) + self._stops.finish())
-        elif self.matcher is not None and not self.matcher.is_whole("".join(self._pieces)):
+        self._text.finish()
+        if self.matcher is None:
+            return
+        if self._text.is_stopped and not self.matcher.is_whole(self._text.whole):
             raise ConstraintFailed(
                 "a stop string cut the answer before it was legal",
                 hint="leave stop out: a constrained answer ends where its grammar ends",
             )
-        if reason == "length" and self.matcher is not None and not self.matcher.may_end:
-            raise BudgetTooSmall(
-                f"the answer did not reach a legal end within max_tokens = "
-                f"{self.request.max_tokens}",
-                hint="raise max_tokens, or bound the strings and arrays of the schema",
-            )
-        if reason == "length" and self.matcher is not None:
+        if reason == "length":
+            if not self.matcher.may_end:
+                raise BudgetTooSmall(
+                    f"the answer did not reach a legal end within max_tokens = "
+                    f"{self.request.max_tokens}",
+                    hint="raise max_tokens, or bound the strings and arrays of the schema",
+                )
             self._cut = self._cut or "budget"
-        n_known = len(sequence.tokens) - sequence.n_prompt
-        if not self.request.logprobs or len(self._logprobs) == n_known:
-            self._answer(sequence, reason)
-        # Otherwise the last tokens were forced, and their logits are still to come.
 
     def _answer(self, sequence: Sequence, reason: FinishReason) -> None:
-        text = "".join(self._pieces)
-        if self.matcher is not None:
-            self.matcher.check_answer(text)
+        """Hand out the answer, unless it has a fault and can be rewritten."""
+        text = self._text.whole
+        fault = self.matcher.fault_of(text) if self.matcher is not None else None
+        if fault is not None:
+            if self._rewrites(sequence, fault):
+                return
+            raise ConstraintFailed(
+                f"the answer does not fit the schema: {fault}",
+                hint="`vedette schema check` tells what is only checked on the answer",
+            )
+        self._text.release()
         sequence.finished = True
         self.close()
         self.ticket.settle(
@@ -294,12 +296,38 @@ class Generation:
                 finish_reason=reason,
                 usage=sequence.usage(self._n_forced, self._n_sampled),
                 timings=sequence.timings(),
-                logprobs=tuple(self._logprobs),
+                logprobs=tuple(self._trace.entries),
                 report=self.matcher.report if self.matcher else None,
                 cut=self._cut,
                 thought=self._thought,
             )
         )
+
+    def _rewrites(self, sequence: Sequence, fault: Fault) -> bool:
+        """Take the answer back to the value that is wrong, to write it differently."""
+        if not self._may_rewrite or self.context is None or self.matcher is None:
+            return False
+        tokens = sequence.tokens[self._answer_from :]
+        pieces = [self._tokenizer.piece(token) for token in tokens]
+        index = self._repair.token_to_change(fault, self._text.whole, pieces, self._sampled_at)
+        if index is None:
+            return False
+        # The token before is decoded again, since its logits are wanted.
+        keep = self._answer_from + index
+        n_cached = min(sequence.n_cached, keep - 1)
+        if not self.context.truncate(sequence.seq_id, n_cached):
+            return False
+        self._repair.ban(index, tokens[index])
+        del sequence.tokens[keep:]
+        self._trace.cut(keep - sequence.n_prompt)
+        sequence.n_cached = n_cached
+        self._sampled_at = [at for at in self._sampled_at if at < index]
+        self.matcher.restart(tokens[:index])
+        self._text.restart(pieces[:index])
+        if self._steering is not None:
+            self._steering.restart()
+        self._ended, self._cut = None, None
+        return True
 
     def fail(self, error: BaseException) -> None:
         """End the request with an error."""

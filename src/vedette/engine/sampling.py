@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vedette.errors import ConstraintFailed
 
 Row = NDArray[np.float32]  # (n_vocab,)
 MaskRow = NDArray[np.int32]  # (n_vocab / 32,), one bit per token, low bit first
@@ -26,6 +28,15 @@ def greedy(row: Row, mask: MaskRow | None) -> int:
         return best
     allowed = np.flatnonzero(_allowed(mask, row.size))
     return int(allowed[row[allowed].argmax()])
+
+
+def forbid(mask: MaskRow, tokens: Iterable[int]) -> None:
+    """Take tokens out of a mask. Raises `ConstraintFailed` if none is left."""
+    words = mask.view(np.uint32)
+    for token in tokens:
+        words[token >> 5] &= ~np.uint32(1 << (token & 31))
+    if not words.any():
+        raise ConstraintFailed("the answer does not fit the schema, and no other can be written")
 
 
 def mask_in_place(row: Row, mask: MaskRow | None) -> None:

@@ -54,6 +54,10 @@ class Steering:
             return self._matcher.ending(n_left)
         return self._way
 
+    def restart(self) -> None:
+        """The answer was taken back to an earlier place: nothing is known about it."""
+        self._is_current, self._due_left = False, SEARCH_LIMIT
+
     def took_forced(self, n_tokens: int) -> None:
         """The grammar forced these tokens, so they were the beginning of the known way."""
         if self._way is not None:

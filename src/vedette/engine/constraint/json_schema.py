@@ -34,6 +34,20 @@ _DEFAULTS = SchemaOptions()
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a value, and the place in it. `is_container`: it is about a whole object
+    or list, of which no single part is to blame."""
+
+    message: str
+    path: tuple[str | int, ...] = ()
+    is_container: bool = False
+
+    def __str__(self) -> str:
+        place = "".join(f"/{step}" for step in self.path)
+        return f"{self.message} (at {place})" if place else self.message
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaGrammar:
     """The grammar of a schema (for one input, if it looks at the input) and its last word.
 
@@ -45,30 +59,44 @@ class SchemaGrammar:
     report: SchemaReport
     commitment_bytes: int
 
-    def check(self, answer: str) -> None:
-        """Hold a finished answer against the schema as it was written.
+    def fault_of(self, answer: str) -> Fault | None:
+        """The first fault of a finished answer under the schema as it was written.
 
-        Raises `ConstraintFailed` with the place of the first fault.
+        Raises `ConstraintFailed` for an answer that is not JSON.
         """
         try:
             value = value_of(answer)
         except (ValueError, RecursionError) as error:
             raise ConstraintFailed(f"the answer is not JSON: {error}") from error
-        fault = fault_of(self.analysis.validator, value)
-        if fault is not None:
-            raise ConstraintFailed(f"the answer does not fit the schema: {fault}")
+        return fault_of(self.analysis.validator, value)
 
 
-def fault_of(validator: jsonschema_rs.Validator, value: Json) -> str | None:
+def fault_of(validator: jsonschema_rs.Validator, value: Json) -> Fault | None:
     """The first fault of a value and where it is; None if it is valid."""
     try:
-        fault = next(validator.iter_errors(value), None)
+        error = next(validator.iter_errors(value), None)
     except UnicodeEncodeError:
-        return "it holds half of a surrogate pair"
-    if fault is None:
+        return Fault("it holds half of a surrogate pair")
+    if error is None:
         return None
-    place = "".join(f"/{step}" for step in fault.instance_path)
-    return f"{fault.message[:300]} (at {place})" if place else fault.message[:300]
+    path, message = tuple(error.instance_path), error.message[:300]
+    failing: Json = value
+    for step in path:
+        failing = failing[step]  # type: ignore[index]
+    if error.schema_path[-1:] == ["uniqueItems"] and isinstance(failing, list):
+        return Fault(message, (*path, _first_repeat(failing)))
+    return Fault(message, path, isinstance(failing, dict | list))
+
+
+def _first_repeat(items: list[Json]) -> int:
+    """The first item that stands earlier in the list too."""
+    seen: set[bytes] = set()
+    for index, item in enumerate(items):
+        written = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        if written in seen:
+            return index
+        seen.add(written)
+    return len(items) - 1
 
 
 def parse_schema(source: str | bytes) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from vedette.errors import ConstraintFailed
 from vedette.schema_report import SchemaReport
 
 from .ending import OUTSIDE, Endings
-from .json_schema import SchemaGrammar
+from .json_schema import Fault, SchemaGrammar
 
 WIDTH, SHORT_TOKENS = 4, 64
 """Beam of the search for the least that an answer can take, where that is not much."""
@@ -87,10 +87,18 @@ class Matcher:
         """What became of each keyword of the schema, if a schema it is."""
         return self._schema.report if self._schema else None
 
-    def check_answer(self, text: str) -> None:
-        """Hold a finished text against what the grammar cannot say. Raises `ConstraintFailed`."""
-        if self._schema is not None:
-            self._schema.check(text)
+    def fault_of(self, text: str) -> Fault | None:
+        """What is wrong with a finished text that the grammar could not say; None if nothing is.
+
+        Raises `ConstraintFailed` for one that is not even JSON under a schema.
+        """
+        return self._schema.fault_of(text) if self._schema is not None else None
+
+    def restart(self, tokens: Sequence[int]) -> None:
+        """Stand behind these tokens of an answer. Raises `ConstraintFailed` if that is no place."""
+        self._inner, self._state = self._compiled.start.deep_copy(), OUTSIDE
+        for token in tokens:
+            self.accept(token)
 
     def is_whole(self, text: str) -> bool:
         """Whether exactly this text is legal from the start."""
