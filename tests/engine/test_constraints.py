@@ -190,11 +190,7 @@ def test_what_the_grammar_lets_through_is_held_against_the_schema(
 ) -> None:
     matcher = machine.matcher("json_schema", schema)
     assert matcher.fault_of(right) is None
-    if wrong.count('"a"') > 1:
-        with pytest.raises(ConstraintFailed, match="a name stands twice"):
-            matcher.fault_of(wrong)
-    else:
-        assert matcher.fault_of(wrong) is not None
+    assert matcher.fault_of(wrong) is not None
 
 
 @pytest.mark.parametrize("n", [1000, 3000])

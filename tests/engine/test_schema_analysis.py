@@ -539,6 +539,14 @@ def test_numbers(schema: dict[str, Any]) -> None:
     hold(schema, [n / 4 for n in range(-9, 33)] + [0.1, 0.3, 100, 10**12])
 
 
+def test_integers_that_are_multiples_of_a_fraction_are_found_to_be_none() -> None:
+    parts: list[Json] = [{"multipleOf": 1.5}, {"not": {"enum": [3, 0]}}]
+    nothing = {"type": "integer", "minimum": -1, "exclusiveMaximum": 2, "allOf": parts}
+    with pytest.raises(SchemaRefused, match="nothing can be valid"):
+        SchemaMatcher(nothing)
+    assert SchemaMatcher({**nothing, "exclusiveMaximum": 7}).accepts(6)
+
+
 def test_a_bound_that_the_engine_lets_through_is_checked() -> None:
     matcher = SchemaMatcher({"type": "number", "exclusiveMinimum": 1, "maximum": 1.5})
     (entry,) = matcher.report.of("checked")

@@ -56,9 +56,8 @@ class Generation:
         self._eog = eog_tokens
         self._use_forced = use_forced
         self._chain = self._make_chain(request, tokenizer.n_vocab)
-        report = matcher.report if matcher else None
         # What is only checked at the end may be rewritten until then.
-        self._may_rewrite = report is not None and not report.exact
+        self._may_rewrite = matcher is not None and not matcher.is_final
         self._text = AnswerText(request.stop, ticket.push, hold=self._may_rewrite)
         self._repair = Repair()
         self._sampled_at: list[int] = []  # places in the answer, in tokens

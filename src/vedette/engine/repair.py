@@ -31,7 +31,7 @@ class Repair:
         if self.n_done >= MOST_REPAIRS:
             return None
         try:
-            start, end = span_of(text, fault.path)
+            start, end = _bytes(text, fault.span) if fault.span else span_of(text, fault.path)
         except (ValueError, IndexError, KeyError):
             return None
         ends = list(accumulate(map(len, pieces)))
@@ -60,8 +60,12 @@ def span_of(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     at = 0
     for step in path:
         at = _member(text, at, step) if isinstance(step, str) else _element(text, at, step)
-    end = _decoder.raw_decode(text, at)[1]
-    return len(text[:at].encode()), len(text[:end].encode())
+    return _bytes(text, (at, _decoder.raw_decode(text, at)[1]))
+
+
+def _bytes(text: str, characters: tuple[int, int]) -> tuple[int, int]:
+    start, end = characters
+    return len(text[:start].encode()), len(text[:end].encode())
 
 
 def _member(text: str, at: int, name: str) -> int:

@@ -6,6 +6,7 @@ are narrowed, endless things are bounded, and the rest is written as compact JSO
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,11 +23,11 @@ from vedette.types import Json, SchemaOptions
 from .bounds import Bounds
 from .compact import COMPACT
 from .deep_stack import check_size
+from .defects import first_defect
 from .grounded import ground, has_grounding
-from .least import largest_commitment_bytes
+from .least import has_free_names, largest_commitment_bytes
 from .optional import with_null_inside
 from .schema import Analysis, analyse
-from .schema.matcher import value_of
 from .verbatim import Verbatim, has_verbatim
 
 _ANALYSED = 256
@@ -35,12 +36,15 @@ _DEFAULTS = SchemaOptions()
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a value, and the place in it. `is_container`: it is about a whole object
-    or list, of which no single part is to blame."""
+    """What is wrong with an answer, and the place in it: a path, or characters `[start, end)`.
+
+    `is_container`: it is about a whole object or list, of which no single part is to blame.
+    """
 
     message: str
     path: tuple[str | int, ...] = ()
     is_container: bool = False
+    span: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         place = "".join(f"/{step}" for step in self.path)
@@ -51,13 +55,15 @@ class Fault:
 class SchemaGrammar:
     """The grammar of a schema (for one input, if it looks at the input) and its last word.
 
-    `commitment_bytes`: see `least`.
+    `commitment_bytes`: see `least`. `is_final`: what the grammar lets through is an answer, so
+    that it can be shown while it is written; what is not may still be rewritten.
     """
 
     text: str
     analysis: Analysis
     report: SchemaReport
     commitment_bytes: int
+    is_final: bool
 
     def fault_of(self, answer: str) -> Fault | None:
         """The first fault of a finished answer under the schema as it was written.
@@ -65,9 +71,12 @@ class SchemaGrammar:
         Raises `ConstraintFailed` for an answer that is not JSON.
         """
         try:
-            value = value_of(answer)
+            value: Json = json.loads(answer)
+            defect = first_defect(answer)
         except (ValueError, RecursionError) as error:
             raise ConstraintFailed(f"the answer is not JSON: {error}") from error
+        if defect is not None:
+            return Fault(defect.message, span=(defect.start, defect.end))
         return fault_of(self.analysis.validator, value)
 
 
@@ -140,7 +149,8 @@ def grammar_of_schema(
     except RecursionError as error:
         raise SchemaError("the schema is nested too deeply") from error
     report = replace(analysis.report, bounds=bounds.applied)
-    return SchemaGrammar(text, analysis, report, largest_commitment_bytes(schema))
+    is_final = report.exact and not has_free_names(schema)
+    return SchemaGrammar(text, analysis, report, largest_commitment_bytes(schema), is_final)
 
 
 def _read(source: str | bytes) -> dict[str, Any]:

@@ -19,6 +19,22 @@ def largest_commitment_bytes(schema: dict[str, Any]) -> int:
     return max(sizes.of_all(schema), default=0)
 
 
+def has_free_names(schema: Any) -> bool:
+    """Whether some object may have names that are not declared: the grammar takes one twice."""
+    if isinstance(schema, list):
+        return any(map(has_free_names, schema))
+    if not isinstance(schema, dict):
+        return False
+    kinds = schema.get("type", "object")
+    is_object = "object" in ([kinds] if isinstance(kinds, str) else kinds)
+    is_free = schema.get("additionalProperties", True) is not False or "patternProperties" in schema
+    if is_object and is_free and not {"$ref", "anyOf", "enum", "const"} & schema.keys():
+        return True
+    inner = [schema.get(key) for key in ("items", "anyOf", "prefixItems")]
+    named = [list(schema.get(key, {}).values()) for key in ("properties", "$defs")]
+    return has_free_names([*inner, *named])
+
+
 class _Sizes:
     """Bytes of the shortest value; definitions by rounds, so that recursion settles."""
 

@@ -87,6 +87,11 @@ class Matcher:
         """What became of each keyword of the schema, if a schema it is."""
         return self._schema.report if self._schema else None
 
+    @property
+    def is_final(self) -> bool:
+        """Whether all that the grammar lets through is an answer, without a check."""
+        return self._schema is None or self._schema.is_final
+
     def fault_of(self, text: str) -> Fault | None:
         """What is wrong with a finished text that the grammar could not say; None if nothing is.
 

@@ -47,9 +47,10 @@ class NumberShape:
             return True
         if self.multiple is None:
             return False
-        first = ceil(low / self.multiple) * self.multiple
+        step = _common(self.multiple, 1) if self.integer else self.multiple
+        first = ceil(low / step) * step
         if first == low and self.low[1]:
-            first += self.multiple
+            first += step
         return first > high or (first == high and self.high[1])
 
     def schema(self) -> dict[str, Any]:
