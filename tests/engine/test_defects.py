@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 
 from vedette.engine.constraint.defects import first_defect
 
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
+    st.none() | st.booleans() | st.integers() | FLOATS | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
