@@ -79,7 +79,7 @@ def test_a_cut_answer_is_told(vedette):
         (["--prompt", "x", "--grammar", 'root ::= "a'], "line 1, column 10"),
         (["--prompt", "x", "--grammar", "none.gbnf"], "cannot read the grammar none.gbnf"),
         (["--prompt", "x", "in.txt"], "either --prompt or files"),
-        (["--prompt", "x", "--strict"], "--strict goes with --schema"),
+        (["--prompt", "x", "--strict"], "--strict and --order go with --schema"),
         (["--prompt", "x", "--schema", "s.json", "--max-tokens", "3"], "needs"),
         (["--prompt", "x", "--max-tokens", "0"], "must be at least 1"),
         (["in.txt", "--regxe", "a"], "unknown option"),

@@ -138,11 +138,7 @@ def test_other_constraints_are_refused_with_the_reason(
         (an_object(v={**VERBATIM, "pattern": "a"}), "x", "combined with pattern"),
         (an_object(v={**VERBATIM, "minLength": 5}), "x", "combined with minLength"),
         (an_object(v={**VERBATIM, "x-verbatim": "yes"}), "x", "must be true or false"),
-        (
-            {"anyOf": [an_object(v=VERBATIM), an_object(w=NUMBER)]},
-            "x",
-            "anyOf cannot be enforced above",
-        ),
+        ({"type": "array", "prefixItems": [VERBATIM]}, "x", "prefixItems cannot be enforced above"),
     ],
 )
 def test_verbatim_where_it_cannot_be_enforced_is_refused(
@@ -166,6 +162,7 @@ TREE = {
         (an_object(v={"anyOf": [VERBATIM, {"type": "null"}]}), '{"v":"two"}', '{"v":"wo"}'),
         ({"$ref": "#/$defs/v", "$defs": {"v": VERBATIM}}, '"words"', '"word"'),
         (REFERRED, '{"a":"two","b":null}', '{"a":"two","b":"tw"}'),
+        ({"anyOf": [an_object(v=VERBATIM), an_object(w=NUMBER)]}, '{"v":"two"}', '{"v":"tw"}'),
         (TREE, '{"v":"two","t":[{"v":"words"}]}', '{"v":"two","t":[{"v":"w"}]}'),
     ],
 )
@@ -291,6 +288,33 @@ def test_the_bounds_are_the_caller_s_to_set_and_are_told() -> None:
 
 def test_a_pattern_is_bounded_where_it_has_room() -> None:
     assert bounded({"type": "string", "pattern": "^a+$"})["maxLength"] == 256
+
+
+ORDERED = an_object(
+    2, a=NUMBER, b={"type": ["object", "null"], **an_object(c=NUMBER, d=NUMBER)}, e=VERBATIM
+)
+ORDERED["properties"]["b"]["type"] = ["object", "null"]
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ('{"a":1,"b":null}', True),
+        ('{"b":{"d":1,"c":2},"e":"two","a":1}', True),
+        ('{"e":null,"b":{"c":2,"d":1},"a":1}', True),
+        ('{"a":1}', False),
+        ('{"a":1,"b":null,"a":2}', False),
+        ('{"a":1,"b":{"d":1}}', False),
+        ('{"a":1,"b":null,"e":"three"}', False),
+        ('{"a":1,"b":null,"f":1}', False),
+    ],
+)
+def test_properties_in_any_order_come_once_each_the_required_ones_all(
+    machine: Machine, text: str, right: bool
+) -> None:
+    options = SchemaOptions(order="any")
+    constraint = Constraint("json_schema", json.dumps(ORDERED), "one two", options)
+    assert machine.accepts(machine.compiler.matcher(constraint), text) == right
 
 
 def test_an_object_described_in_several_places_can_still_be_met(machine: Machine) -> None:

@@ -11,7 +11,7 @@ from vedette.errors import InputError
 
 if TYPE_CHECKING:
     from vedette.tasks.generate import Generate
-    from vedette.types import Constraint
+    from vedette.types import Constraint, SchemaOptions
 
 
 def generate(
@@ -29,6 +29,7 @@ def generate(
     stop: tuple[str, ...] = (),
     prompt_schema: bool = True,
     strict: bool = False,
+    order: Literal["declared", "any"] = "declared",
     think: str = "off",
     options: JobOptions | None = None,
 ) -> int:
@@ -64,14 +65,18 @@ def generate(
         Show the schema to the model; --prompt-schema false leaves it out, for fine-tuned models.
     strict
         With --schema: refuse what can only be checked after the answer.
+    order
+        With --schema: properties as declared, or in any order that the model likes.
     think
         For models that think first: off, free, or the most tokens of the thought.
     """
     from vedette.tasks.generate import Generate
-    from vedette.types import Sampling
+    from vedette.types import Sampling, SchemaOptions
 
     check_paths(paths, generate)
-    constraint = _constraint(schema, grammar, lark, regex, choices, strict=strict)
+    constraint = _constraint(
+        schema, grammar, lark, regex, choices, SchemaOptions(strict=strict, order=order)
+    )
     task = Generate(
         constraint=constraint,
         instructions=instructions,
@@ -104,8 +109,7 @@ def _constraint(
     lark: str | None,
     regex: str | None,
     choices: str | None,
-    *,
-    strict: bool,
+    options: SchemaOptions,
 ) -> Constraint | None:
     """The one constraint that was asked for. Raises `InputError` for several."""
     import orjson
@@ -127,11 +131,10 @@ def _constraint(
     ]
     if len(given) > 1:
         raise InputError(f"give only one of {' and '.join(given)}")
-    if strict and schema is None:
-        raise InputError("--strict goes with --schema")
+    if options != SchemaOptions() and schema is None:
+        raise InputError("--strict and --order go with --schema")
     if schema is not None:
         body = parse_schema(read_text(schema, "schema"))
-        options = SchemaOptions(strict=strict)
         warn_of(schema_report(body, options))
         return Constraint("json_schema", orjson.dumps(body).decode(), options=options)
     if grammar is not None:

@@ -27,8 +27,9 @@ from .defects import first_defect
 from .grounded import ground, has_grounding
 from .least import has_free_names, largest_commitment_bytes
 from .optional import with_null_inside
+from .rules import Rules
 from .schema import Analysis, analyse
-from .verbatim import Verbatim, has_verbatim
+from .verbatim import has_verbatim
 
 _ANALYSED = 256
 _DEFAULTS = SchemaOptions()
@@ -141,8 +142,9 @@ def grammar_of_schema(
             lowered = ground(lowered, input_text)
         bounds = Bounds(options)
         schema = bounds.narrowed(lowered)
-        if has_verbatim(schema):
-            lark = Verbatim(input_text, COMPACT).lark(schema)
+        any_order = options.order == "any"
+        if has_verbatim(schema) or any_order:
+            lark = Rules(input_text, COMPACT, any_order=any_order).lark(schema)
             text = str(LLMatcher.grammar_from_lark(lark))
         else:
             text = str(LLMatcher.grammar_from_json_schema(schema, overrides=COMPACT))
