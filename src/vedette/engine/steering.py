@@ -9,23 +9,28 @@ from .constraint.matcher import Matcher
 SEARCH_LIMIT = 4096
 """The longest ending that is looked for, in tokens."""
 
-MARGIN = 64
-"""Tokens beyond what a single token can commit to, within which every token is looked at."""
+MARGIN, COMMITMENTS = 64, 4
+"""Looks begin when so many tokens are left, and so many times what one token can commit to."""
 
 
 class Steering:
     """Looks ahead before each token that is taken: can the answer still end in time?
 
-    While there is plenty of room it looks only now and then: a look costs about a millisecond.
-    Where no way to an end can be found at all (some grammars), it does nothing.
+    While there is plenty of room it does not look: a look costs about a millisecond. Where no way
+    to an end can be found at all (some grammars), it does nothing.
     """
 
     def __init__(self, matcher: Matcher, max_tokens: int) -> None:
         self._matcher = matcher
+        self._way: tuple[int, ...] | None = None
+        self._is_current = False
+        self._due_left = MARGIN + COMMITMENTS * matcher.commitment_tokens
+        self._is_lost = False
+        if max_tokens > self._due_left:
+            return
         self._way = matcher.first_ending(SEARCH_LIMIT)
-        self._is_current = True
-        self._due_left = max_tokens
         if self._way is None:
+            self._is_lost = True
             return
         least = len(self._way)
         if least > max_tokens:
@@ -33,6 +38,7 @@ class Steering:
                 f"max_tokens is {max_tokens}, and an answer needs {least} tokens at least",
                 hint=f"raise max_tokens to {least} or more",
             )
+        self._is_current = True
         self._plan(max_tokens)
 
     def ending_instead_of(self, token: int, n_left: int) -> tuple[int, ...] | None:
@@ -40,7 +46,7 @@ class Steering:
 
         `n_left` is how many tokens may still be written, this one included.
         """
-        if self._way is None:
+        if self._is_lost:
             return None
         if n_left > self._due_left:
             self._is_current = False
@@ -50,9 +56,7 @@ class Steering:
             self._way, self._is_current = way, True
             self._plan(n_left - 1)
             return None
-        if not self._is_current:
-            return self._matcher.ending(n_left)
-        return self._way
+        return self._way if self._is_current else self._matcher.ending(n_left)
 
     def restart(self) -> None:
         """The answer was taken back to an earlier place: nothing is known about it."""
