@@ -11,13 +11,13 @@ from vedette.errors import BudgetTooSmall, ConstraintFailed
 from vedette.types import Completion, Cut, FinishReason, Request
 
 from .answer_text import AnswerText
+from .choose import Choice, Chooser
 from .constraint.json_schema import Fault
 from .constraint.matcher import Matcher
 from .llama.context import Context
-from .llama.sampler import SamplerChain
 from .loops import LoopDetector
 from .repair import Repair
-from .sampling import forbid, greedy, log_softmax_at, mask_in_place
+from .sampling import forbid
 from .sequence import Sequence
 from .steering import Steering
 from .thinking import Thinking
@@ -55,7 +55,7 @@ class Generation:
         self._tokenizer = tokenizer
         self._eog = eog_tokens
         self._use_forced = use_forced
-        self._chain = self._make_chain(request, tokenizer.n_vocab)
+        self._chooser = Chooser(request.sampling, tokenizer.n_vocab, logprobs=request.logprobs)
         # What is only checked at the end may be rewritten until then.
         self._may_rewrite = matcher is not None and not matcher.is_final
         self._text = AnswerText(request.stop, ticket.push, hold=self._may_rewrite)
@@ -69,12 +69,6 @@ class Generation:
         self._n_broken = 0
         self._steering: Steering | None = None
         self._loops = LoopDetector(request.prompt) if matcher is not None else None
-
-    @staticmethod
-    def _make_chain(request: Request, n_vocab: int) -> SamplerChain | None:
-        sampling = request.sampling
-        plain_greedy = sampling.temperature <= 0 and sampling.repeat_penalty == 1.0
-        return None if plain_greedy else SamplerChain(sampling, n_vocab)
 
     @property
     def cancelled(self) -> bool:
@@ -109,16 +103,17 @@ class Generation:
         self._trace.look_at(row)
         if self._breaks_loop(row, sequence):
             return
-        token, logprob, gap = self._choose(row, batch_index, len(sequence.tokens))
+        self._check_mask(len(sequence.tokens))
+        choice = self._chooser.choose(row, self.mask, self.context, batch_index)
         if self._thinking is not None:
-            self._think(self._thinking, token, logprob, gap, sequence)
-        elif token in self._eog:
+            self._think(self._thinking, choice, sequence)
+        elif choice.token in self._eog:
             self._n_sampled += 1
             self._finish("stop")
-        elif not self._must_end_instead_of(token, sequence):
+        elif not self._must_end_instead_of(choice.token, sequence):
             self._sampled_at.append(len(sequence.tokens) - self._answer_from)
-            self._append_sampled(token, logprob, gap, sequence)
-            self._took(sequence, token)
+            self._append_sampled(choice, sequence)
+            self._took(sequence, choice.token)
             if self._ended is None:
                 self._force(sequence)
 
@@ -131,19 +126,17 @@ class Generation:
         if not sequence.finished:
             self._aim(sequence)
 
-    def _append_sampled(self, token: int, logprob: float, gap: float, sequence: Sequence) -> None:
+    def _append_sampled(self, choice: Choice, sequence: Sequence) -> None:
         self._n_sampled += 1
-        sequence.tokens.append(token)
-        self._trace.chosen(token, logprob, gap)
+        sequence.tokens.append(choice.token)
+        self._trace.chosen(choice.token, choice.logprob, choice.gap)
 
-    def _think(
-        self, thinking: Thinking, token: int, logprob: float, gap: float, sequence: Sequence
-    ) -> None:
+    def _think(self, thinking: Thinking, choice: Choice, sequence: Sequence) -> None:
         """One token more of the thought, or its end; the constraint holds from there on."""
         closed = False
-        if token not in self._eog and not thinking.is_spent:
-            self._append_sampled(token, logprob, gap, sequence)
-            closed = thinking.ends_with(self._tokenizer.special_piece(token))
+        if choice.token not in self._eog and not thinking.is_spent:
+            self._append_sampled(choice, sequence)
+            closed = thinking.ends_with(self._tokenizer.special_piece(choice.token))
             if not closed:
                 return
         if not closed:
@@ -203,34 +196,18 @@ class Generation:
         for token in tokens:
             sequence.tokens.append(token)
             self._n_forced += 1
-            if self._chain is not None:
-                self._chain.accept(token)
+            self._chooser.accept(token)
             self._took(sequence, token)
             if self._ended:
                 return
 
-    def _choose(
-        self, row: NDArray[np.float32], batch_index: int, place: int
-    ) -> tuple[int, float, float]:
-        """Token, its log-probability before the constraint, and the gap to the runner-up."""
+    def _check_mask(self, place: int) -> None:
+        """Raise unless there is a mask where there must be one; bans of a repair go into it."""
         if self.matcher is not None:
             self.matcher.check()
             if self.mask is None:
                 raise ConstraintFailed("there is no mask for a constrained request")
             forbid(self.mask, self._repair.banned_at(place - self._answer_from))
-        if self._chain is None:
-            token = greedy(row, self.mask)
-            if not self.request.logprobs:
-                return token, 0.0, 0.0
-            logprob = log_softmax_at(row, [token])[0]
-            mask_in_place(row, self.mask)
-            best, second = np.partition(row, -2)[-2:][::-1]
-            return token, logprob, float(best - second)
-        raw = row.copy() if self.request.logprobs else None
-        mask_in_place(row, self.mask)
-        assert self.context is not None
-        token = self._chain.sample(self.context, batch_index)
-        return token, 0.0 if raw is None else log_softmax_at(raw, [token])[0], 0.0
 
     def _took(self, sequence: Sequence, token: int) -> None:
         """A token has become part of the answer: text, stops, constraint, budget."""
@@ -335,5 +312,4 @@ class Generation:
 
     def close(self) -> None:
         """Free the sampler chain."""
-        if self._chain is not None:
-            self._chain.close()
+        self._chooser.close()

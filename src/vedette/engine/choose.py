@@ -1,0 +1,62 @@
+"""The next token of an answer, from logits and a mask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vedette.types import Sampling
+
+from .llama.context import Context
+from .llama.sampler import SamplerChain
+from .sampling import MaskRow, Row, greedy, log_softmax_at, mask_in_place
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A token, its log-probability before the mask, and the gap to the runner-up under it.
+
+    The numbers are 0 where they are not asked for; the gap is known for greedy choices only.
+    """
+
+    token: int
+    logprob: float = 0.0
+    gap: float = 0.0
+
+
+class Chooser:
+    """Greedy, or llama.cpp's sampler chain; one per sequence, since a chain has a state."""
+
+    def __init__(self, sampling: Sampling, n_vocab: int, *, logprobs: bool) -> None:
+        plain_greedy = sampling.temperature <= 0 and sampling.repeat_penalty == 1.0
+        self._chain = None if plain_greedy else SamplerChain(sampling, n_vocab)
+        self._logprobs = logprobs
+
+    def choose(
+        self, row: Row, mask: MaskRow | None, context: Context | None, batch_index: int
+    ) -> Choice:
+        """The next token. Masks the row in place, except where the best of all is allowed."""
+        if self._chain is None:
+            token = greedy(row, mask)
+            if not self._logprobs:
+                return Choice(token)
+            logprob = log_softmax_at(row, [token])[0]
+            mask_in_place(row, mask)
+            best, second = np.partition(row, -2)[-2:][::-1]
+            return Choice(token, logprob, float(best - second))
+        raw = row.copy() if self._logprobs else None
+        mask_in_place(row, mask)
+        assert context is not None
+        token = self._chain.sample(context, batch_index)
+        return Choice(token, 0.0 if raw is None else log_softmax_at(raw, [token])[0])
+
+    def accept(self, token: int) -> None:
+        """Remember a token that was not chosen here."""
+        if self._chain is not None:
+            self._chain.accept(token)
+
+    def close(self) -> None:
+        """Free the chain; safe to call again."""
+        if self._chain is not None:
+            self._chain.close()
