@@ -34,6 +34,10 @@ COMPILING = """\
 Installing into .venv. llama-cpp-python is compiled for this machine's processor, which takes
 about 10 minutes on two cores, less on more; only the first time. Log: {log}"""
 
+# llama.cpp fills in the layout of the AMX tiles just before it loads it. GCC before 13.3 takes
+# the instruction to read 8 bytes of it and drops the other writes, and the first answer crashes.
+KEEP_TILE_CONFIG = "-fno-tree-dse -fno-dse"
+
 
 def main() -> int:
     """Install everything; the exit code is that of the step that failed."""
@@ -83,13 +87,25 @@ def pip_command() -> "list[str]":
     with (ROOT / "pyproject.toml").open("rb") as file:
         tools = tomllib.load(file)["dependency-groups"]["dev"]
     options = ["--verbose", "--progress-bar", "off", "--disable-pip-version-check"]
-    project = f"{ROOT}[data]"
+    project = f"{ROOT}[data,sql]"
     return [str(PYTHON), "-m", "pip", "install", *options, "--editable", project, *tools]
 
 
 def build_environment() -> "dict[str, str]":
     """The caller's environment; the build uses every core unless told otherwise."""
-    return {"CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count() or 1), **os.environ}
+    environment = {"CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count() or 1), **os.environ}
+    if has_amx():
+        flags = [environment.get("CXXFLAGS", ""), KEEP_TILE_CONFIG]
+        environment["CXXFLAGS"] = " ".join(filter(None, flags))
+    return environment
+
+
+def has_amx() -> bool:
+    """Whether this processor has tile registers (Linux only; elsewhere nobody builds for them)."""
+    try:
+        return " amx_tile" in Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ class SchemaOptions:
     With `strict`, a keyword that can only be checked afterwards is refused. `formats` says
     whether `format` asserts anything. Strings and arrays without a bound of their own end after
     `max_string_chars` and `max_array_items`; with `closed`, objects that declare properties take
-    no others. `order` is that of an object's properties: as declared, or any, each once. `files` are the schemas that remote references may mean: (URI, JSON text).
+    no others. `order` is that of an object's properties: as declared, or any, each once. `files`
+    are the schemas that remote references may mean: (URI, JSON text).
     """
 
     strict: bool = False

@@ -140,7 +140,7 @@ def test_examples_are_shown_to_the_model(desk):
     rows = desk.write("rows.jsonl", "\ufeff" + json.dumps(row))
     options = ["--schema", desk.schema, "--examples", rows, "--show-prompt"]
     assert desk.run(desk.input, *options) == 0
-    assert '<|im_start|>assistant\n{"level":"INFO","word":"up"}<|im_end|>' in desk.stdout
+    assert '<|im_start|>assistant\n{"level": "INFO", "word": "up"}<|im_end|>' in desk.stdout
 
 
 def test_a_long_row_is_read_in_windows_and_says_so(desk):

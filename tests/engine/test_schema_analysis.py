@@ -759,7 +759,7 @@ def test_each_keyword_has_a_verdict_at_its_place() -> None:
     matcher = SchemaMatcher(schema)
     assert matcher.accepts({"a": [1, 2], "b": "word"})
     assert not matcher.accepts({"a": [1, 1]})
-    assert matcher.analysis.grammar.accepts('{"a":[1,1]}')
+    assert matcher.analysis.grammar.accepts('{"a": [1, 1]}')
     with pytest.raises(SchemaRefused, match="uniqueItems: it cannot be enforced") as caught:
         SchemaMatcher(schema, strict=True)
     assert {e.keyword for e in caught.value.report.of("refused")} == {
@@ -810,16 +810,16 @@ def test_formats_assert_unless_that_is_turned_off() -> None:
 
 def test_texts_are_judged_as_they_stand() -> None:
     matcher = SchemaMatcher({"type": "object", "properties": {"a": {}, "b": {"type": "integer"}}})
-    assert matcher.accepts_text('{"a":1,"b":2}')
-    assert matcher.accepts_text(b'{"b":2}')
+    assert matcher.accepts_text('{"a": 1, "b": 2}')
+    assert matcher.accepts_text(b'{"b": 2}')
     for text in (
-        '{"b":2,"a":1}',
-        '{"c":1,"c":2}',
-        '{"a": 1}',
-        '{"b":"x"}',
+        '{"b": 2, "a": 1}',
+        '{"c": 1, "c": 2}',
+        '{"a":1}',
+        '{"b": "x"}',
         "{",
         "NaN",
-        '{"a":NaN}',
+        '{"a": NaN}',
     ):
         assert not matcher.accepts_text(text), text
     assert matcher.accepts({"b": 2, "a": 1})

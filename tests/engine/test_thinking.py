@@ -52,8 +52,8 @@ def test_a_thought_is_closed_in_time_and_the_answer_is_constrained(
 
 
 def test_the_budget_of_the_answer_counts_from_the_end_of_the_thought(engine: EngineCore) -> None:
-    short = answer(engine, ask(think="off", max_tokens=8))
-    thoughtful = answer(engine, ask(think=40, max_tokens=8))
+    short = answer(engine, ask(think="off", max_tokens=9))
+    thoughtful = answer(engine, ask(think=40, max_tokens=9))
     for completion in (short, thoughtful):
         jsonschema_rs.validate(SCHEMA, json.loads(completion.text))
     assert short.thought == ""

@@ -60,14 +60,14 @@ def test_examples_stand_between_instructions_and_text():
     assert system.content.endswith("\nBe {brief}.")
     assert [(m.role, m.content) for m in shown] == [
         ("user", "{fields}"),
-        ("assistant", '{"name":"x","tags":[]}'),
+        ("assistant", '{"name": "x", "tags": []}'),
         ("user", "mine"),
     ]
 
 
 def test_without_examples_the_form_of_the_answer_is_shown():
     (system,) = Extract(SCHEMA).shared_messages
-    assert system.content.endswith('{"name":"...","tags":["..."]}')
+    assert system.content.endswith('{"name": "...", "tags": ["..."]}')
 
 
 def test_a_verbatim_schema_reads_the_input_and_tells_the_spans():

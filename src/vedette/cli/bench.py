@@ -201,6 +201,86 @@ def classify(
     return _print(report, json=options.json)
 
 
+@app.command
+def constrained(
+    *,
+    model: str | None = None,
+    peer: str | None = None,
+    schemas: str | None = None,
+    limit: int | None = None,
+    prompts: int = 3,
+    max_tokens: int = 256,
+    threads: int | None = None,
+    offline: bool | None = None,
+    json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Score constrained output: coverage, wrong verdicts, compile and mask times, answers.
+
+    Parameters
+    ----------
+    model
+        Name, hf:user/repo:QUANT or path of the weights; both sides use this file.
+    peer
+        A llama-server to ask the same, one request at a time; without it there is no peer.
+    schemas
+        A folder of .json files laid out as in JSON-Schema-Test-Suite, a group's `prompts` beside
+        its `tests`; else the built-in schemas.
+    limit
+        Only the first N schemas.
+    prompts
+        Prompts of each schema to answer, at most; 0 leaves answers out.
+    max_tokens
+        Most tokens of an answer, on both sides.
+    threads
+        CPU threads, the same for both sides.
+    offline
+        Never use the network.
+    json
+        One JSON object, for machines.
+    quiet
+        No progress.
+    """
+    from pathlib import Path
+
+    from vedette.bench.constrained import ConstrainedBench
+    from vedette.bench.constrained_suite import built_in, first, read_folder
+    from vedette.bench.find_peer import find_peer
+
+    if prompts < 0:
+        raise InputError(f"--prompts is {prompts}; it must be at least 0")
+    if max_tokens < 1:
+        raise InputError(f"--max-tokens is {max_tokens}; it must be at least 1")
+    cases = first(read_folder(Path(schemas).expanduser()) if schemas else built_in(), limit)
+    n_prompts = sum(len(case.prompts[:prompts]) for case in cases)
+    if peer and not n_prompts:
+        raise InputError("there is nothing to ask the peer: no schema has a prompt to answer")
+    program = find_peer(peer) if peer else None
+    engine = _engine(
+        load(model=model, threads=threads, offline=offline),
+        quiet=quiet,
+    )
+    bench = ConstrainedBench(
+        model=engine.model,
+        options=engine.options,
+        suite=schemas or "built-in",
+        cases=cases,
+        prompts=prompts,
+        max_tokens=max_tokens,
+        program=program,
+    )
+    with _stopped_by_sigterm():
+        scorecard = bench.run(partial(note, quiet=quiet))
+    if json:
+        print_json(scorecard)
+        return 0
+    from vedette.cli.constrained_table import print_scorecard
+
+    print_scorecard(scorecard)
+    sys.stdout.flush()
+    return 0
+
+
 def _checked(source: Source) -> Source:
     """The source, after what can be known before a model is loaded."""
     if "-" in source.paths:

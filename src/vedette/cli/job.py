@@ -70,7 +70,7 @@ class JobOptions:
     quiet: bool = False
     "No progress and no summary."
 
-    def source(self, paths: tuple[str, ...]) -> Source:
+    def source(self, paths: tuple[str, ...], columns: tuple[str, ...] = ()) -> Source:
         """Where the rows come from."""
         from vedette.batch.source import Source
 
@@ -81,6 +81,7 @@ class JobOptions:
             pattern=self.pattern,
             text_field=self.text_field,
             id_field=self.id_field,
+            columns=columns,
             limit=self.limit,
             sample=self.sample,
         )
@@ -118,12 +119,17 @@ def open_backend(settings: Settings, *, quiet: bool) -> LocalBackend:
     return LocalBackend(settings.model, options_of(settings))
 
 
-def run_job(task: Task, paths: tuple[str, ...], options: JobOptions) -> int:
-    """Answer the rows; returns the exit code. Files are checked before the model is loaded."""
+def run_job(
+    task: Task, paths: tuple[str, ...], options: JobOptions, *, columns: tuple[str, ...] = ()
+) -> int:
+    """Answer the rows; returns the exit code. Files are checked before the model is loaded.
+
+    `columns` are fields that the task reads beside the text.
+    """
     from vedette.batch.progress import progress_on
     from vedette.batch.runner import Job, check, run
 
-    source = options.source(paths)
+    source = options.source(paths, columns)
     workers = options.worker_count()
     check(source, options.out, options.journal)
     settings = load(

@@ -53,7 +53,7 @@ class Repair:
 
 
 def span_of(text: str, path: Sequence[str | int]) -> tuple[int, int]:
-    """Where a value stands in compact JSON, in bytes.
+    """Where a value stands in an answer that is JSON, in bytes.
 
     Raises `ValueError`, `IndexError` or `KeyError` if it does not.
     """
@@ -70,16 +70,25 @@ def _bytes(text: str, characters: tuple[int, int]) -> tuple[int, int]:
 
 def _member(text: str, at: int, name: str) -> int:
     while text[at] in "{,":
-        key, end = _decoder.raw_decode(text, at + 1)
+        key, end = _decoder.raw_decode(text, _behind(text, at))
+        at = _behind(text, end)  # the colon
         if key == name:
-            return end + 1  # behind the colon
-        at = _decoder.raw_decode(text, end + 1)[1]
+            return at
+        at = _decoder.raw_decode(text, at)[1]
     raise KeyError(name)
 
 
 def _element(text: str, at: int, index: int) -> int:
     for _ in range(index):
-        at = _decoder.raw_decode(text, at + 1)[1]
+        at = _decoder.raw_decode(text, _behind(text, at))[1]
         if text[at] != ",":
             raise IndexError(index)
-    return at + 1
+    return _behind(text, at)
+
+
+def _behind(text: str, at: int) -> int:
+    """The place behind the character at `at` and the spaces after it."""
+    at += 1
+    while text[at] == " ":
+        at += 1
+    return at

@@ -22,6 +22,7 @@ from vedette.errors import (
     InputTooLong,
     SchemaError,
 )
+from vedette.json_text import json_text
 from vedette.types import (
     Answer,
     Completion,
@@ -111,12 +112,12 @@ class Extract:
         if self.instructions:
             system = f"{system}\n{self.instructions}"
         if not self.examples:
-            form = orjson.dumps(example_of(self.schema)).decode()
+            form = json_text(example_of(self.schema))
             system += fill(text_of("extract", "form"), example=form)
         messages = [Message("system", system)]
         for example in self.examples:
             messages.append(Message("user", example.text))
-            messages.append(Message("assistant", orjson.dumps(example.value).decode()))
+            messages.append(Message("assistant", json_text(example.value)))
         return tuple(messages)
 
     @property

@@ -10,6 +10,7 @@ import orjson
 
 from vedette.backends.base import Backend
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
+from vedette.json_text import json_text
 from vedette.types import (
     Answer,
     Completion,
@@ -77,7 +78,7 @@ class Generate:
             return self.instructions
         assert self.constraint is not None
         schema = orjson.loads(self.constraint.source)
-        lines, example = outline(schema), orjson.dumps(example_of(schema)).decode()
+        lines, example = outline(schema), json_text(example_of(schema))
         text = text_of("generate", "fields" if lines else "form")
         shown = fill(text, fields=lines, example=example)
         return f"{self.instructions}\n{shown}" if self.instructions else shown

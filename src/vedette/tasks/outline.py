@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import orjson
+from vedette.json_text import json_text
 
 MOST_DEPTH = 4  # schemas that contain themselves have no end of their own
 _MOST_REFS = 16
@@ -165,4 +165,4 @@ def _example_number(schema: dict[str, Any], usual: float) -> float:
 
 
 def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return json_text(value)

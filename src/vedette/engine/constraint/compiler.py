@@ -16,6 +16,7 @@ from .deep_stack import check_size, on_deep_stack
 from .ending import Endings
 from .gbnf import grammar_of_gbnf
 from .json_schema import SchemaGrammar, grammar_of_schema
+from .lark import grammar_of_lark
 from .matcher import Compiled, Matcher
 from .verbatim import lark_literal
 
@@ -54,7 +55,7 @@ class Compiler:
             lambda: LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
         )
         if compiled.is_error():
-            reason = " ".join(compiled.get_error().split())[:300]
+            reason = " ".join(compiled.get_error().split("<backtrace>")[0].split())[:300]
             if constraint.kind == "json_schema":
                 raise SchemaError(f"this schema cannot be enforced: {reason}")
             raise InputError(f"this {constraint.kind} cannot be enforced: {reason}")
@@ -76,7 +77,7 @@ class Compiler:
             case "gbnf":
                 return grammar_of_gbnf(source, self._token_id, self._tokenizer), None
             case "lark":
-                return str(LLMatcher.grammar_from_lark(source)), None
+                return grammar_of_lark(source), None
 
     def _token_id(self, text: str) -> int:
         """The one token that is written so, control tokens included."""

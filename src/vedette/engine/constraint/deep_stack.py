@@ -22,8 +22,15 @@ _lock = threading.Lock()
 
 
 def check_size(source: str) -> None:
-    """Raise `InputError` for a grammar that is larger than what can be compiled safely."""
-    if len(source.encode(errors="surrogatepass")) > MAX_SOURCE_BYTES:
+    """Raise `InputError` for a grammar that is no text or larger than can be compiled safely."""
+    try:
+        n_bytes = len(source.encode())
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the grammar holds half of a surrogate pair at character {error.start + 1}",
+            hint="write a character beyond U+FFFF as itself, not as two halves",
+        ) from error
+    if n_bytes > MAX_SOURCE_BYTES:
         raise InputError(
             f"the grammar has over {MAX_SOURCE_BYTES:,} bytes",
             hint="a small model needs a small grammar: leave out what the task does not use",

@@ -1,7 +1,7 @@
 """JSON Schema to a grammar of the engine: what it enforces, and what is checked on the answer.
 
 A schema is looked through once (`schema/`); for each input, fields that the input must bear out
-are narrowed, endless things are bounded, and the rest is written as compact JSON.
+are narrowed, endless things are bounded, and the rest is written as JSON on one line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from vedette.schema_report import SchemaReport
 from vedette.types import Json, SchemaOptions
 
 from .bounds import Bounds
-from .compact import COMPACT
 from .deep_stack import check_size
 from .defects import first_defect
 from .grounded import ground, has_grounding
@@ -29,6 +28,7 @@ from .least import has_free_names, largest_commitment_bytes
 from .optional import with_null_inside
 from .rules import Rules
 from .schema import Analysis, analyse
+from .spelling import SPELLING
 from .verbatim import has_verbatim
 
 _ANALYSED = 256
@@ -144,10 +144,10 @@ def grammar_of_schema(
         schema = bounds.narrowed(lowered)
         any_order = options.order == "any"
         if has_verbatim(schema) or any_order:
-            lark = Rules(input_text, COMPACT, any_order=any_order).lark(schema)
+            lark = Rules(input_text, SPELLING, any_order=any_order).lark(schema)
             text = str(LLMatcher.grammar_from_lark(lark))
         else:
-            text = str(LLMatcher.grammar_from_json_schema(schema, overrides=COMPACT))
+            text = str(LLMatcher.grammar_from_json_schema(schema, overrides=SPELLING))
     except RecursionError as error:
         raise SchemaError("the schema is nested too deeply") from error
     report = replace(analysis.report, bounds=bounds.applied)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
+from vedette.json_text import json_text
 
 _ROUNDS = 20
 _ENDLESS = 1_000_000
@@ -54,9 +54,11 @@ class _Sizes:
         if "anyOf" in schema:
             return min(map(self.of, schema["anyOf"]), default=_ENDLESS)
         if "const" in schema:
-            return len(orjson.dumps(schema["const"]))
+            return len(json_text(schema["const"]).encode())
         if "enum" in schema:
-            return min((len(orjson.dumps(value)) for value in schema["enum"]), default=_ENDLESS)
+            return min(
+                (len(json_text(value).encode()) for value in schema["enum"]), default=_ENDLESS
+            )
         kinds = schema.get("type", "integer")
         listed = [kinds] if isinstance(kinds, str) else kinds
         return min(self._of_kind(kind, schema) for kind in listed)
@@ -67,15 +69,15 @@ class _Sizes:
             parts = schema.get("properties", {})
             rest = schema.get("additionalProperties", {})
             sizes = [
-                len(orjson.dumps(name)) + 2 + self.of(parts.get(name, rest))
+                len(json_text(name).encode()) + 4 + self.of(parts.get(name, rest))
                 for name in schema.get("required", ())
             ]
             missing = max(0, least["minProperties"] - len(sizes))
-            return min(_ENDLESS, 2 + sum(sizes) + 6 * missing)
+            return min(_ENDLESS, 2 + sum(sizes) + 8 * missing)
         if kind == "array":
             first, rest = schema.get("prefixItems", []), schema.get("items", {})
             sizes = [
-                1 + self.of(first[n] if n < len(first) else rest)
+                2 + self.of(first[n] if n < len(first) else rest)
                 for n in range(min(least["minItems"], 1000))
             ]
             return min(_ENDLESS, 2 + sum(sizes))

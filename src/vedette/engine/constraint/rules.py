@@ -12,11 +12,14 @@ from typing import Any
 import orjson
 
 from vedette.errors import SchemaError
+from vedette.json_text import ITEM_SEPARATOR, KEY_SEPARATOR, json_text
 
 from .verbatim import Spans, has_verbatim, lark_literal
 
 MOST_UNORDERED = 60
 """Properties of one object that can come in any order: a bit of a parameter for each."""
+
+_COMMA = lark_literal(ITEM_SEPARATOR)
 
 # What the written-out rules do not enforce is refused and not skipped.
 _HELD = frozenset(
@@ -115,7 +118,7 @@ class Rules:
                 hint='say "additionalProperties": false',
             )
         pairs = {
-            name: f"{lark_literal(orjson.dumps(name).decode() + ':')} {self._value(sub)}"
+            name: f"{lark_literal(json_text(name) + KEY_SEPARATOR)} {self._value(sub)}"
             for name, sub in parts.items()
         }
         if self._any_order and len(pairs) > 1:
@@ -125,7 +128,7 @@ class Rules:
     def _in_order(self, pairs: Mapping[str, str], required: set[str]) -> str:
         after_some = after_none = '""'
         for name, pair in reversed([*pairs.items()]):
-            with_some = f'"," {pair} {after_some}'
+            with_some = f"{_COMMA} {pair} {after_some}"
             with_none = f"{pair} {after_some}"
             if name not in required:
                 with_some = f"{with_some} | {after_some}"
@@ -145,7 +148,8 @@ class Rules:
         more, first = f"more{n}", f"first{n}"
         needed = [f"bit_set({i})" for i, name in enumerate(pairs) if name in required]
         following = [
-            f'"," {rule} {more}::set_bit({i}) %if bit_clear({i})' for i, rule in enumerate(rules)
+            f"{_COMMA} {rule} {more}::set_bit({i}) %if bit_clear({i})"
+            for i, rule in enumerate(rules)
         ]
         ending = f'"" %if {_all(needed)}' if needed else '""'
         self._rules.append(f"{more}::_: {' | '.join([ending, *following])}")
@@ -161,7 +165,7 @@ class Rules:
         if low > high:
             raise SchemaError(f"minItems {low} is more than maxItems {high}")
         item = self._rule(self._value(schema["items"]))
-        more = f'("," {item}){{{max(low - 1, 0)},{high - 1}}}' if high > 1 else '""'
+        more = f"({_COMMA} {item}){{{max(low - 1, 0)},{high - 1}}}" if high > 1 else '""'
         return self._rule(f'"[" {item} {more} "]"' + (' | "[]"' if low == 0 else ""))
 
 

@@ -23,6 +23,7 @@ from .report import refused
 from .review import ASSERTED_FORMATS, review
 from .validator import validator
 from .values import spelled
+from .visits import check_visits
 from .wellformed import check_expressions, check_well_formed
 
 _DRAFTS = {
@@ -59,7 +60,7 @@ class Analysis:
     def accepts(self, instance: Json) -> bool:
         """Whether the value can be written under the grammar and is valid.
 
-        It is written compactly, its members in the grammar's order, its numbers without exponent.
+        Its members are written in the grammar's order, its numbers without exponent.
         """
         return self.is_valid(instance) and self.grammar.accepts(
             spelled(self.arranger.arranged(instance))
@@ -87,6 +88,7 @@ def analyse(
         whole = bundle(schema, dict(files or {}), dialect)
         for path in whole.paths():
             check_expressions(whole.at(path), str(whole.origin(path)))
+        check_visits(whole)
         return _analysed(schema, whole, strict, formats)
     except RecursionError as error:
         raise refused("the schema is nested too deeply") from error

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from .choices import choices
 from .facts import ANY, NEVER, Contains, Elements, Fact, Node
 from .values import ValuesShape, key
 
@@ -98,9 +99,9 @@ def _with_contained(shape: ArrayShape, fact: Fact, lowering: Lowering) -> list[A
     reach = max(REACH, len(shape.first) + wanted.least)
     reach = reach if ends is None else min(ends, reach)
     sizes = range(wanted.least, min(wanted.most or wanted.least, reach) + 1)
-    places = [chosen for size in sizes for chosen in combinations(range(reach), size)]
-    if len(places) > _MAX_CASES:
-        lowering.drop(fact, f"it would take {len(places)} cases")
+    places = choices(range(reach), sizes, _MAX_CASES)
+    if places is None:
+        lowering.drop(fact, f"it would take more than {_MAX_CASES} cases")
         return [shape]
     if ends is None or ends > reach:
         lowering.narrow(fact, f"what it counts is put among the first {reach} elements")

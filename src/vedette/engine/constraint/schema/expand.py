@@ -16,8 +16,8 @@ from .report import refused
 MAX_CASES = 256
 _MAX_RETRIES = 16
 # Assumptions that may be taken over a whole schema before its choices are left out.
-_WORK = 4_000
-_WORK_PER_SUBSCHEMA = 20
+_WORK = 2_000
+_WORK_PER_SUBSCHEMA = 4
 _REFUSED_AT = 3  # so many times that, and the schema is refused
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 
-from vedette.engine.constraint.compact import COMPACT
+from vedette.engine.constraint.spelling import SPELLING
 from vedette.errors import ConstraintFailed, SchemaError
 
 
@@ -35,7 +35,7 @@ class ByteGrammar:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         source = orjson.dumps(schema).decode()
-        grammar = str(LLMatcher.grammar_from_json_schema(source, overrides=COMPACT))
+        grammar = str(LLMatcher.grammar_from_json_schema(source, overrides=SPELLING))
         limits = LLParserLimits(verbose_errors=False)
         self._start = LLMatcher(byte_tokenizer(), grammar, log_level=0, limits=limits)
         if self._start.is_error():

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from . import patterns, probe
+from .choices import choices
 from .facts import ANY, NEVER, Fact, Members, Node
 from .text import TextShape
 from .values import ValuesShape
@@ -209,11 +210,11 @@ def _cases(
         sizes = range(missing if closed else 0, room + 1)
     else:
         sizes = range(missing if closed else 0, min(missing, room) + 1)
-    chosen = [names for size in sizes for names in combinations(optional, size)]
-    if len(chosen) > _MAX_CASES:
+    chosen = choices(optional, sizes, _MAX_CASES)
+    if chosen is None:
         for fact in facts:
             if fact.name in ("least", "most"):
-                lowering.drop(fact, f"it would take {len(chosen)} cases")
+                lowering.drop(fact, f"it would take more than {_MAX_CASES} cases")
         return [replace(shape, least=0, most=None)]
     out: list[ObjectShape] = []
     for names in chosen:

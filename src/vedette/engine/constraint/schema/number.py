@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .lower import Lowering
 
 Bound = tuple[int | float, bool]  # the value, and whether it is itself excluded
-_INT64 = 2**63 - 2
+_INT64 = 2**63 - 1024  # beyond, doubles meet the end of the range
 _MAX_EXCLUDED = 8
 
 
@@ -130,7 +130,10 @@ def _settled(shape: NumberShape, facts: list[Fact], lowering: Lowering) -> Numbe
     """The shape without what the engine cannot compile."""
     if shape.empty or not (shape.low or shape.high or shape.multiple):
         return shape
-    why = probe.refusal(shape.schema())
+    if shape.multiple and max(shape.multiple.numerator, shape.multiple.denominator) > _INT64:
+        why = "the divisor is beyond what it holds exactly"
+    else:
+        why = probe.refusal(shape.schema())
     if not why or "nsatisfiable" in why:
         return shape
     for fact in facts:

@@ -19,6 +19,13 @@ _DROPPED = frozenset(
         *("$vocabulary", "$defs", "definitions", "$comment"),
     }
 )
+_COUNTS = frozenset(
+    {
+        *("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"),
+        *("minProperties", "maxProperties"),
+    }
+)
+_MOST_COUNTED = 2**31 - 1  # no answer comes to more, and the grammar engine holds no more
 OPEN_REF = "#"  # the value of a `$dynamicRef` whose target depends on the way there
 
 
@@ -116,6 +123,8 @@ class _Bundler:
     def _value(self, place: Place, key: str, value: Any, children: Mapping[Path, Any]) -> Any:
         if key in ("$ref", "$dynamicRef", "$recursiveRef") and key in self._dialect.plain:
             return self._target(place, key, value)
+        if key in _COUNTS:
+            return int(min(value, _MOST_COUNTED))
         if (key,) in children:
             return children[(key,)]
         if key in self._dialect.many and isinstance(value, list):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from vedette.engine.constraint.lark import LEAST_NUMBER
+from vedette.json_text import ITEM_SEPARATOR, KEY_SEPARATOR
 from vedette.types import Json
 
 from .facts import Kind
@@ -43,13 +45,14 @@ def _plain(value: Json) -> Any:
 
 
 def spelled(value: Json) -> str:
-    """Compact JSON as the grammar spells it: members as they stand, numbers without exponent."""
+    """JSON as the grammar spells it: members as they stand, numbers without exponent."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
-        return "[" + ",".join(map(spelled, value)) + "]"
+        return "[" + ITEM_SEPARATOR.join(map(spelled, value)) + "]"
     if isinstance(value, dict):
-        return "{" + ",".join(f"{spelled(n)}:{spelled(part)}" for n, part in value.items()) + "}"
+        pairs = (f"{spelled(n)}{KEY_SEPARATOR}{spelled(part)}" for n, part in value.items())
+        return "{" + ITEM_SEPARATOR.join(pairs) + "}"
     if isinstance(value, float):
         value = _plain(value)
     if isinstance(value, float):
@@ -71,4 +74,10 @@ class ValuesShape:
     @property
     def values(self) -> list[Any]:
         """The values."""
-        return [json.loads(text) for text in self.texts]
+        return [json.loads(text, parse_int=_number) for text in self.texts]
+
+
+def _number(text: str) -> int | float:
+    """An integer, as a float where the grammar engine holds no such integer."""
+    value = int(text)
+    return value if LEAST_NUMBER <= value < 2**64 else float(text)

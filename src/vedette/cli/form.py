@@ -1,0 +1,66 @@
+"""`vedette form`: a form filled in from texts, with what is known kept."""
+
+from __future__ import annotations
+
+from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.errors import InputError
+from vedette.types import Json
+
+
+def form(
+    *paths: PathOrStdin,
+    schema: str,
+    known: str | None = None,
+    known_field: str | None = None,
+    instructions: str = "",
+    max_tokens: int | None = None,
+    options: JobOptions | None = None,
+) -> int:
+    """Fill in a form from each text; say what was filled in and what is still to be asked.
+
+    Parameters
+    ----------
+    paths
+        Files, globs, or - for stdin.
+    schema
+        A file with a JSON Schema: each property is a field, its title or description the question.
+    known
+        What is known of every row: a JSON object, or a file with one. It is kept as it is.
+    known_field
+        The field of a row (of JSONL, CSV or Parquet) with what is known of it: a JSON object.
+    instructions
+        A sentence more for the model.
+    max_tokens
+        Most tokens of an answer; by default what the schema can need.
+    """
+    from vedette.cli.schema import warn_of
+    from vedette.engine.constraint.json_schema import parse_schema, schema_report
+    from vedette.tasks.form import FillForm
+
+    check_paths(paths, form)
+    body = parse_schema(read_text(schema, "schema"))
+    warn_of(schema_report(body))
+    task = FillForm(
+        schema=body,
+        known=_known(known) if known is not None else {},
+        known_column=known_field,
+        instructions=instructions,
+        max_tokens=max_tokens,
+    )
+    columns = (known_field,) if known_field else ()
+    return run_job(task, paths, options or JobOptions(), columns=columns)
+
+
+def _known(spec: str) -> dict[str, Json]:
+    """A JSON object from the command line or from a file."""
+    import orjson
+
+    is_inline = spec.lstrip().startswith("{")
+    try:
+        known = orjson.loads(spec if is_inline else read_text(spec, "known values"))
+    except orjson.JSONDecodeError as error:
+        where = "--known" if is_inline else spec
+        raise InputError(f"{where} is not JSON: {error.msg} (line {error.lineno})") from error
+    if not isinstance(known, dict):
+        raise InputError("--known must be a JSON object of fields and values")
+    return known

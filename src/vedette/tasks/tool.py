@@ -1,0 +1,229 @@
+"""Text to calls of tools: which one is scored, with 'none of them' among the choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from vedette.backends.base import Backend
+from vedette.decide.closed import Decision, decide
+from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
+from vedette.types import (
+    Answer,
+    Completion,
+    Constraint,
+    Item,
+    Json,
+    Message,
+    Prompt,
+    Request,
+    ScoreRequest,
+    Usage,
+)
+
+from .base import Steps
+from .budget import answer_tokens
+from .prompt_data import fill, text_of
+from .reply import check_room, completion_of, cut_of, json_of, scores_of
+from .tool_defs import Tool, call_schema
+
+# The first of these that is no tool's name stands for 'none of them'.
+NONE_LABELS = ("none", "no_function", "nothing")
+# Chosen on development data; see `docs/tool.md` for what it trades.
+CALL_ABOVE = 0.5
+
+
+@dataclass(frozen=True)
+class CallTools:
+    """Implements `Task`: `{"calls": [{"name": ..., "arguments": {...}}]}` for each text.
+
+    First the names of the tools and a label for 'none of them' are scored. If the tools together
+    get more than `call_above` (a probability), the likeliest is called, with arguments that are
+    written under its schema; otherwise the list is empty. `required` leaves 'none of them' out.
+    With `parallel` N over 1, the calls are one array of 1 to N, any tool in each. `max_tokens`
+    None takes what the schemas' bounds can come to need. Raises `InputError` for numbers out of
+    range.
+    """
+
+    tools: tuple[Tool, ...]
+    parallel: int = 1
+    required: bool = False
+    call_above: float = CALL_ABOVE
+    instructions: str = ""
+    max_tokens: int | None = None
+    name: str = field(default="tool", init=False)
+
+    def __post_init__(self) -> None:
+        if not self.tools:
+            raise InputError("the list of tools is empty", hint="give at least one definition")
+        if self.parallel < 1:
+            raise InputError(f"parallel is {self.parallel}; it must be at least 1")
+        if not 0 <= self.call_above < 1:
+            raise InputError(f"call_above is {self.call_above}; it must be in [0, 1)")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+
+    @property
+    def none_label(self) -> str:
+        """What 'none of them' is called in the prompt."""
+        names = {tool.name for tool in self.tools}
+        label = next((label for label in NONE_LABELS if label not in names), None)
+        if label is None:
+            raise InputError(f"the tools take all of the names {', '.join(NONE_LABELS)}")
+        return label
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What is scored."""
+        names = tuple(tool.name for tool in self.tools)
+        return names if self.required else (*names, self.none_label)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anything to be scored before the arguments."""
+        return not self.required or (self.parallel == 1 and len(self.tools) > 1)
+
+    @cached_property
+    def _choosing(self) -> Message:
+        listing = "\n".join(f"- {tool.summary}" for tool in self.tools)
+        if self.required:
+            return self._system(fill(text_of("tool", "choose_required"), tools=listing))
+        text = fill(text_of("tool", "choose"), tools=listing, none=self.none_label)
+        return self._system(text)
+
+    def _system(self, text: str) -> Message:
+        return Message("system", f"{text}\n{self.instructions}" if self.instructions else text)
+
+    def _calling(self, tool: Tool) -> Message:
+        return self._system(fill(text_of("tool", "arguments"), tool=tool.manual))
+
+    @cached_property
+    def _calling_several(self) -> Message:
+        listing = "\n".join(tool.manual for tool in self.tools)
+        return self._system(fill(text_of("tool", "several"), tools=listing))
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What the answers depend on."""
+        one = [self._calling(tool).content for tool in self.tools]
+        return {
+            "tools": [[tool.name, orjson.dumps(tool.parameters).decode()] for tool in self.tools],
+            "prompt": [
+                *([self._choosing.content] if self.is_open else []),
+                *([self._calling_several.content] if self.parallel > 1 else one),
+            ],
+            "parameters": {
+                "parallel": self.parallel,
+                "required": self.required,
+                "call_above": self.call_above,
+                "max_tokens": self.max_tokens,
+            },
+        }
+
+    def question(self, text: str) -> ScoreRequest:
+        """Which tool, if any."""
+        return ScoreRequest(prompt=_prompt(self._choosing, text), choices=self.choices)
+
+    def request(self, text: str, tool: Tool, n_tokens: int) -> Request:
+        """The arguments of one tool, for a text of `n_tokens` tokens."""
+        return self._request(_prompt(self._calling(tool), text), dict(tool.parameters), n_tokens)
+
+    def request_several(self, text: str, n_tokens: int) -> Request:
+        """An array of calls."""
+        schema = call_schema(self.tools, self.parallel)
+        return self._request(_prompt(self._calling_several, text), schema, n_tokens)
+
+    def _request(self, prompt: Prompt, schema: dict[str, Any], n_tokens: int) -> Request:
+        return Request(
+            prompt=prompt,
+            constraint=Constraint("json_schema", orjson.dumps(schema).decode()),
+            max_tokens=self.max_tokens or answer_tokens(schema, n_tokens),
+        )
+
+    def steps(self, item: Item, backend: Backend) -> Steps:
+        """See `Task.steps`."""
+        capabilities = backend.capabilities
+        if not capabilities.can_constrain or (self.is_open and not capabilities.can_score):
+            raise CapabilityMissing("tool needs a backend that can constrain and score")
+        if not item.text.strip():
+            return Answer(value={"calls": []}, extra={"empty": True})
+        usage, extra = Usage(), {}
+        tool = self.tools[0]
+        if self.is_open:
+            question = self.question(item.text)
+            check_room(question.prompt, 1, backend)
+            (result,) = yield [question]
+            usage += result.usage
+            decision = decide(self.choices, scores_of(result).logprobs)
+            extra = self._extra(decision)
+            if self.is_none(decision):
+                return Answer(value={"calls": []}, usage=usage, extra=extra)
+            tool = self._likeliest(decision)
+        n_tokens = backend.count_tokens(item.text)
+        if self.parallel > 1:
+            request = self.request_several(item.text, n_tokens)
+        else:
+            request = self.request(item.text, tool, n_tokens)
+        check_room(request.prompt, request.max_tokens, backend)
+        (result,) = yield [request]
+        completion = completion_of(result)
+        return Answer(
+            value={"calls": self._calls(completion, tool)},
+            usage=usage + completion.usage,
+            extra={**extra, **cut_of(completion)},
+        )
+
+    def is_none(self, decision: Decision) -> bool:
+        """Whether the scores say that no tool is to be called."""
+        if self.required:
+            return False
+        return 1 - decision.probabilities[-1] <= self.call_above
+
+    def _likeliest(self, decision: Decision) -> Tool:
+        return self.tools[next(i for i in decision.order if i < len(self.tools))]
+
+    def _extra(self, decision: Decision) -> dict[str, Json]:
+        """Probabilities of the tools, and of none of them, which sum to 1 together."""
+        n = len(self.tools)
+        names, each = decision.choices[:n], decision.probabilities[:n]
+        extra: dict[str, Json] = {
+            "probabilities": {name: round(p, 4) for name, p in zip(names, each, strict=True)}
+        }
+        if not self.required:
+            extra["none_probability"] = round(decision.probabilities[-1], 4)
+        return {**extra, "mass": round(decision.mass, 4)}
+
+    def _calls(self, completion: Completion, tool: Tool) -> list[Json]:
+        """The calls of a reply, each held against its tool's schema once more."""
+        value = json_of(completion)
+        if self.parallel == 1:
+            value = [{"name": tool.name, "arguments": value}]
+        if not isinstance(value, list):
+            raise ConstraintFailed(f"the answer is not a list of calls: {completion.text[:80]}")
+        for call in value:
+            fault = self._fault(call)
+            if fault is not None:
+                raise ConstraintFailed(f"a call does not fit its tool: {fault}")
+        return value
+
+    def _fault(self, call: Json) -> str | None:
+        if not isinstance(call, dict) or call.get("name") not in self._validators:
+            return "it names no tool"
+        validator = self._validators[str(call["name"])]
+        fault = next(validator.iter_errors(call.get("arguments")), None)
+        return fault.message if fault else None
+
+    @cached_property
+    def _validators(self) -> dict[str, jsonschema_rs.Validator]:
+        return {
+            tool.name: jsonschema_rs.validator_for(dict(tool.parameters), validate_formats=True)
+            for tool in self.tools
+        }
+
+
+def _prompt(system: Message, text: str) -> Prompt:
+    return Prompt(messages=(system, Message("user", text)), shared_messages=1)
