@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +21,7 @@ from .stopwatch import Stopwatch
 
 NAME = "llama-cpp-python"
 Complete = Callable[..., dict[str, Any]]
+Ask = Callable[[Request], PeerReply]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,16 @@ class Binding:
         A request that it fails at is an error reply. Raises `EngineFailed` if it cannot load the
         model.
         """
+        with self.opened(grounded=grounded) as ask:
+            ask(warmup)
+            watch = Stopwatch()
+            replies = [read([ask(request) for request in requests]) for requests in items]
+            elapsed = watch.stop()
+        return run_of(NAME, elapsed, tuple(replies))
+
+    @contextmanager
+    def opened(self, *, grounded: bool = False) -> Iterator[Ask]:
+        """A loaded model to ask, one request at a time. Raises as `run` does."""
         import llama_cpp
 
         try:
@@ -54,22 +68,15 @@ class Binding:
         except ValueError as error:  # its way of saying so
             raise EngineFailed(f"{NAME} cannot load {self.model}: {error}") from error
         try:
-            complete = model.create_chat_completion
-            _ask(complete, warmup, grounded)
-            watch = Stopwatch()
-            replies = [
-                read([_ask(complete, request, grounded) for request in requests])
-                for requests in items
-            ]
-            elapsed = watch.stop()
+            yield partial(_ask, model.create_chat_completion, grounded)
         finally:
             model.close()
-        return run_of(NAME, elapsed, tuple(replies))
 
 
-def _ask(complete: Complete, request: Request, grounded: bool) -> PeerReply:
+def _ask(complete: Complete, grounded: bool, request: Request) -> PeerReply:
     assert request.constraint is not None
     schema = answer_schema(request.constraint, grounded=grounded)
+    started = time.perf_counter()
     try:
         answer = complete(
             messages=chat_messages(request.prompt),
@@ -84,4 +91,5 @@ def _ask(complete: Complete, request: Request, grounded: bool) -> PeerReply:
         text=cast(str, choice["message"]["content"] or ""),
         finish_reason=cast(str, choice["finish_reason"]),
         usage=Usage(prompt_tokens=used["prompt_tokens"], sampled_tokens=used["completion_tokens"]),
+        wall_ms=(time.perf_counter() - started) * 1000,
     )

@@ -1,71 +1,85 @@
 """The scorecard of constrained output: what is accepted, at what cost, and what the model writes.
 
-Without a model: which schemas can be enforced, and whether instances are judged rightly. With
-one: compilation, masks, and answers, one at a time; and the same requests to a llama-server.
+For vedette: compilation, masks, verdicts on instances, and answers, one request at a time. The
+same requests go to a llama-server and to llama-cpp-python where these are named.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from vedette.backends.local import LocalBackend
-from vedette.engine.constraint.schema import SchemaMatcher
 from vedette.engine.options import EngineOptions
-from vedette.errors import SchemaError
 from vedette.tasks.generate import Generate
-from vedette.types import Constraint, Request
+from vedette.types import Request
 
+from .binding import NAME as BINDING_NAME
+from .binding import Binding
 from .bodies import text_body
 from .build import Build, cpu_name, identify
-from .constrained_answers import AnswerReport, Reply, answer_report, ours, theirs
+from .constrained_answers import (
+    AnswerReport,
+    Asked,
+    Reply,
+    Tell,
+    answer_report,
+    ours,
+    theirs,
+    told,
+)
+from .constrained_match import Matching, match
 from .constrained_suite import SchemaCase
 from .constrained_times import Clock, Quantiles, quantiles
+from .in_process import NAME
 from .peer import Peer, PeerOptions
 from .stopwatch import Elapsed, Stopwatch
 
-Tell = Callable[[str], None]
-Asked = Sequence[tuple[SchemaCase, Request]]
-
 SLOT_TOKENS = 4096
-WARM_UP = Constraint("json_schema", '{"type":"null"}')
+PEER_NAME = "llama-server"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """How schemas are taken and instances judged, without a model.
+class Costs:
+    """What constraints cost vedette, one at a time, on the model's vocabulary.
 
-    `refused` has the reason for each schema that is not accepted. A false accept is an invalid
-    instance that could be an answer, a false reject a valid one that could not, as compact JSON
-    in the grammar's order.
+    `compile_ms` is from a schema's text to a matcher that is ready, `again_ms` the same for one
+    that is in the cache. `mask_us` has a mask for each token of each valid instance; `bounded`
+    counts valid instances that the default bounds of strings, arrays and integers leave out.
+    `cache_hits` are the requests whose schema was compiled already.
     """
 
-    schemas: int
-    accepted: int
-    refused: dict[str, str]
-    instances: int
-    false_accepts: tuple[str, ...]
-    false_rejects: tuple[str, ...]
+    compile_ms: Quantiles | None
+    again_ms: Quantiles | None
+    mask_us: Quantiles | None
+    bounded: int
+    cache_hits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeerScore:
-    """The llama-server's side: schemas of which it answers at least one prompt."""
+class Side:
+    """One side. `answered` are the schemas, of those with prompts, that got an answer at all.
 
-    program: Path
-    build: Build
-    schemas: int
-    accepted: int
-    answers: AnswerReport
+    `matching` is None for a llama-server, which shows no grammar, and `answers` where no schema
+    has prompts. `program` and `build` are there for a llama-server only.
+    """
+
+    name: str
+    matching: Matching | None
+    answered: int
+    answers: AnswerReport | None
+    program: Path | None = None
+    build: Build | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorecard:
-    """All of it. Answers are None where no schema has prompts, the peer where none was named.
+    """All of it, vedette's side first.
 
-    `others_cpu_share` is the part of all CPUs that other processes took, in the worse of the
+    `others_cpu_share` is the part of all CPUs that other processes took, in the worst of the
     timed parts: over 5%, times mean little.
     """
 
@@ -74,18 +88,20 @@ class Scorecard:
     model: str
     vocabulary: int
     suite: str
+    schemas: int
+    with_prompts: int
     max_tokens: int
-    matching: Matching
-    compile_ms: Quantiles | None
-    mask_us: Quantiles | None
-    answers: AnswerReport | None
-    peer: PeerScore | None
+    costs: Costs
+    sides: tuple[Side, ...]
     others_cpu_share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstrainedBench:
-    """What to measure. `prompts` of each schema are asked at most, one request at a time."""
+    """What to measure. `prompts` of each schema are asked at most, one request at a time.
+
+    `program` is a llama-server or None; `binding` says whether llama-cpp-python is asked too.
+    """
 
     model: str
     options: EngineOptions
@@ -93,153 +109,132 @@ class ConstrainedBench:
     cases: tuple[SchemaCase, ...]
     prompts: int
     max_tokens: int
-    program: Path | None
+    program: Path | None = None
+    binding: bool = False
 
     def run(self, tell: Tell) -> Scorecard:
-        """Measure. Raises what the engine and the peer raise when they cannot start."""
-        matchers, matching = match(self.cases)
+        """Measure. Raises what the engine and the peers raise when they cannot start."""
         build = identify(self.program) if self.program else None
+        asked = self._asked()
         backend = LocalBackend(self.model, self.options)
         try:
-            tell(f"compiling {len(matchers)} schemas")
-            watch = Stopwatch()
-            compiled, masks = times(backend, self.cases, matchers)
-            elapsed = [watch.stop()]
-            asked = self._requests(matchers)
-            replies, spent = _answered(backend, asked, tell)
-            elapsed += spent
+            costs, vedette, elapsed = self._own(backend, asked, tell)
+            judged = self._judged_by_binding(backend, tell) if self.binding else None
             path, vocabulary = backend.path, backend.engine.model.n_vocab
         finally:
             backend.close()
-        peer = None
-        if self.program and build and asked:
-            score, took = self._peer_score(self.program, build, path, asked, tell)
-            peer, elapsed = score, [*elapsed, took]
+        sides = [vedette]
+        if self.program and asked:
+            replies, took = self._served(self.program, path, asked, tell)
+            elapsed.append(took)
+            sides.append(_side(PEER_NAME, None, replies, program=self.program, build=build))
+        if self.binding:
+            replies = []
+            if asked:
+                replies, took = self._bound(path, asked, tell)
+                elapsed.append(took)
+            sides.append(_side(BINDING_NAME, judged, replies))
         return Scorecard(
             cpu=cpu_name(),
             threads=self.options.threads,
             model=self.model,
             vocabulary=vocabulary,
             suite=self.suite,
+            schemas=len(self.cases),
+            with_prompts=len({case.name for case, _ in asked}),
             max_tokens=self.max_tokens,
-            matching=matching,
-            compile_ms=quantiles(compiled),
-            mask_us=quantiles(masks),
-            answers=answer_report(replies) if replies else None,
-            peer=peer,
+            costs=costs,
+            sides=tuple(sides),
             others_cpu_share=max(map(_others_share, elapsed)),
         )
 
-    def _requests(self, matchers: dict[str, SchemaMatcher]) -> Asked:
-        """A request for each prompt; schemas that vedette refuses are asked of nobody."""
+    def _asked(self) -> Asked:
+        """A request for each prompt, on every side the same."""
         return [
             (case, self._request(case, prompt))
             for case in self.cases
-            if case.name in matchers
             for prompt in case.prompts[: self.prompts]
         ]
 
     def _request(self, case: SchemaCase, prompt: str) -> Request:
-        constraint = _constraint(case)
-        task = Generate(constraint=constraint, max_tokens=self.max_tokens)
+        task = Generate(constraint=case.constraint, max_tokens=self.max_tokens)
         return Request(
-            prompt=task.prompt(prompt), constraint=constraint, max_tokens=self.max_tokens
+            prompt=task.prompt(prompt), constraint=case.constraint, max_tokens=self.max_tokens
         )
 
-    def _peer_score(
-        self, program: Path, build: Build, path: Path, asked: Asked, tell: Tell
-    ) -> tuple[PeerScore, Elapsed]:
+    def _own(
+        self, backend: LocalBackend, asked: Asked, tell: Tell
+    ) -> tuple[Costs, Side, list[Elapsed]]:
+        tell(f"{NAME}: compiling {len(self.cases)} schemas")
+        clock = Clock(backend.engine)
+        watch = Stopwatch()
+        matching = match(self.cases, clock.taken)
+        elapsed = [watch.stop()]
+        replies: list[Reply] = []
+        hits = 0
+        if asked:
+            ours(*asked[0], backend)  # only warms up
+            before, watch = backend.engine.compiler.hits, Stopwatch()
+            replies = [ours(*pair, backend) for pair in told(asked, NAME, tell)]
+            elapsed.append(watch.stop())
+            hits = backend.engine.compiler.hits - before
+        costs = Costs(
+            compile_ms=quantiles(clock.compile_ms),
+            again_ms=quantiles(clock.again_ms),
+            mask_us=quantiles(clock.mask_us),
+            bounded=clock.bounded,
+            cache_hits=hits,
+        )
+        return costs, _side(NAME, matching, replies), elapsed
+
+    def _judged_by_binding(self, backend: LocalBackend, tell: Tell) -> Matching:
+        from .constrained_binding import taken_by_binding
+
+        tell(f"{BINDING_NAME}: compiling {len(self.cases)} schemas")
+        return match(self.cases, partial(taken_by_binding, backend.engine.model))
+
+    def _served(
+        self, program: Path, path: Path, asked: Asked, tell: Tell
+    ) -> tuple[list[Reply], Elapsed]:
         options = PeerOptions(
             threads=self.options.threads, slot_tokens=SLOT_TOKENS, kv_type=self.options.kv_type
         )
         with Peer(program, path, options) as peer:
-            _warm_up(peer, asked)
+            peer.ask([text_body(asked[0][1])])  # only warms up; a refusal is counted later
             watch = Stopwatch(peer.pid)
             replies = []
-            for case, request in _told(asked, "llama-server", tell):
+            for case, request in told(asked, PEER_NAME, tell):
                 (reply,) = peer.ask([text_body(request)])
                 replies.append(theirs(case, reply))
-            elapsed = watch.stop()
-        accepted = {reply.schema for reply in replies if not reply.error}
-        return PeerScore(
-            program=program,
-            build=build,
-            schemas=len({case.name for case, _ in asked}),
-            accepted=len(accepted),
-            answers=answer_report(replies),
-        ), elapsed
+            return replies, watch.stop()
+
+    def _bound(self, path: Path, asked: Asked, tell: Tell) -> tuple[list[Reply], Elapsed]:
+        side = Binding(model=path, threads=self.options.threads, context_tokens=SLOT_TOKENS)
+        with side.opened() as ask:
+            ask(asked[0][1])  # only warms up
+            watch = Stopwatch()
+            replies = [
+                theirs(case, ask(request)) for case, request in told(asked, BINDING_NAME, tell)
+            ]
+            return replies, watch.stop()
 
 
-def match(cases: Sequence[SchemaCase]) -> tuple[dict[str, SchemaMatcher], Matching]:
-    """The matchers of the schemas that can be enforced, by name, and how they judge."""
-    matchers: dict[str, SchemaMatcher] = {}
-    refused: dict[str, str] = {}
-    wrong: dict[bool, list[str]] = {True: [], False: []}
-    n_instances = 0
-    for case in cases:
-        try:
-            matcher = matchers[case.name] = SchemaMatcher(case.schema)
-        except SchemaError as error:
-            refused[case.name] = str(error)
-            continue
-        for number, instance in enumerate(case.instances, 1):
-            n_instances += 1
-            if matcher.accepts(instance.value) != instance.valid:
-                wrong[instance.valid].append(f"{case.name}, test {number}")
-    return matchers, Matching(
-        schemas=len(cases),
-        accepted=len(matchers),
-        refused=refused,
-        instances=n_instances,
-        false_accepts=tuple(wrong[False]),
-        false_rejects=tuple(wrong[True]),
+def _side(
+    name: str,
+    matching: Matching | None,
+    replies: Sequence[Reply],
+    *,
+    program: Path | None = None,
+    build: Build | None = None,
+) -> Side:
+    return Side(
+        name=name,
+        matching=matching,
+        answered=len({reply.schema for reply in replies if not reply.error}),
+        answers=answer_report(replies) if replies else None,
+        program=program,
+        build=build,
     )
-
-
-def times(
-    backend: LocalBackend, cases: Sequence[SchemaCase], matchers: dict[str, SchemaMatcher]
-) -> tuple[list[float], list[float]]:
-    """Milliseconds of each compilation, microseconds of each mask."""
-    clock = Clock(backend.engine)
-    clock.compile_ms(WARM_UP)
-    compiled: list[float] = []
-    masks: list[float] = []
-    for case in cases:
-        matcher = matchers.get(case.name)
-        if matcher is None:
-            continue
-        constraint = _constraint(case)
-        compiled.append(clock.compile_ms(constraint))
-        for instance in case.instances:
-            if instance.valid:
-                masks += clock.mask_us(constraint, matcher, instance.value)
-    return compiled, masks
-
-
-def _constraint(case: SchemaCase) -> Constraint:
-    return Constraint("json_schema", case.source)
-
-
-def _answered(backend: LocalBackend, asked: Asked, tell: Tell) -> tuple[list[Reply], list[Elapsed]]:
-    """Each request by itself, after one that only warms up."""
-    if not asked:
-        return [], []
-    backend.submit(asked[0][1]).result()
-    watch = Stopwatch()
-    replies = [ours(case, backend, request) for case, request in _told(asked, "vedette", tell)]
-    return replies, [watch.stop()]
-
-
-def _warm_up(peer: Peer, asked: Asked) -> None:
-    """Have it read a prompt once. A refusal of that schema is counted later, not here."""
-    peer.ask([text_body(asked[0][1])])
-
-
-def _told(asked: Asked, side: str, tell: Tell) -> Iterator[tuple[SchemaCase, Request]]:
-    for number, pair in enumerate(asked, 1):
-        if number == 1 or asked[number - 2][0] is not pair[0]:
-            tell(f"{side}: {pair[0].name} ({number} of {len(asked)})")
-        yield pair
 
 
 def _others_share(elapsed: Elapsed) -> float:

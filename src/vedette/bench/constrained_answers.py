@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 import jsonschema_rs
 
 from vedette.backends.local import LocalBackend
-from vedette.errors import VedetteError
+from vedette.errors import InputError, VedetteError
 from vedette.types import Request, Usage
 
 from .client import PeerReply
 from .constrained_suite import SchemaCase
 from .constrained_times import Quantiles, quantiles
+
+Tell = Callable[[str], None]
+Asked = Sequence[tuple[SchemaCase, Request]]
 
 RUNAWAY = 1.3
 """An answer over that many times the median tokens of its schema has run away."""
@@ -53,7 +56,15 @@ class AnswerReport:
     runaway: int
 
 
-def ours(case: SchemaCase, backend: LocalBackend, request: Request) -> Reply:
+def told(asked: Asked, side: str, tell: Tell) -> Iterator[tuple[SchemaCase, Request]]:
+    """The requests, with a line about each new schema."""
+    for number, pair in enumerate(asked, 1):
+        if number == 1 or asked[number - 2][0] is not pair[0]:
+            tell(f"{side}: {pair[0].name} ({number} of {len(asked)})")
+        yield pair
+
+
+def ours(case: SchemaCase, request: Request, backend: LocalBackend) -> Reply:
     """Vedette's answer to one request, timed from its submission."""
     started = time.perf_counter()
     try:
@@ -81,14 +92,30 @@ def theirs(case: SchemaCase, reply: PeerReply) -> Reply:
     )
 
 
+def check_validators(cases: Sequence[SchemaCase]) -> None:
+    """Raise `InputError` for a schema with prompts under which no answer could be judged."""
+    for case in cases:
+        if case.prompts:
+            try:
+                _validator(case)
+            except (ValueError, jsonschema_rs.ReferencingError) as error:
+                reason = " ".join(str(error).split())
+                raise InputError(
+                    f"{case.name} has prompts, but a validator cannot use its schema: {reason}"
+                ) from error
+
+
 def is_valid(case: SchemaCase, text: str) -> bool:
-    """Whether a text is JSON that a validator accepts, formats included."""
+    """Whether a text is JSON that a validator accepts."""
     try:
         value = json.loads(text)
     except ValueError:
         return False
-    validator = jsonschema_rs.validator_for(case.schema, validate_formats=True, offline=True)
-    return bool(validator.is_valid(value))
+    return bool(_validator(case).is_valid(value))
+
+
+def _validator(case: SchemaCase) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for(case.schema, validate_formats=case.formats, offline=True)
 
 
 def answer_report(replies: Sequence[Reply]) -> AnswerReport:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
 from vedette.errors import FileError, InputError
-from vedette.types import Json
+from vedette.types import Constraint, Json, SchemaOptions
+
+Draft = Literal["4", "6", "7", "2019-09", "2020-12"]
+DRAFTS: dict[Draft, str] = {
+    "4": "http://json-schema.org/draft-04/schema#",
+    "6": "http://json-schema.org/draft-06/schema#",
+    "7": "http://json-schema.org/draft-07/schema#",
+    "2019-09": "https://json-schema.org/draft/2019-09/schema",
+    "2020-12": "https://json-schema.org/draft/2020-12/schema",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,17 +32,29 @@ class Instance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaCase:
-    """A schema, values to hold against it, and prompts to answer under it."""
+    """A schema, values to hold against it, and prompts to answer under it.
+
+    `formats` says whether `format` asserts anything.
+    """
 
     name: str
     schema: Any
     instances: tuple[Instance, ...]
     prompts: tuple[str, ...] = ()
+    formats: bool = True
 
     @property
     def source(self) -> str:
-        """The schema as JSON text."""
+        """The schema as the JSON text of an object, which `true` and `false` are none of."""
+        if isinstance(self.schema, bool):
+            return "{}" if self.schema else '{"not":{}}'
         return orjson.dumps(self.schema).decode()
+
+    @property
+    def constraint(self) -> Constraint:
+        """The schema for an engine."""
+        options = SchemaOptions(formats=self.formats)
+        return Constraint("json_schema", self.source, options=options)
 
 
 def built_in() -> tuple[SchemaCase, ...]:
@@ -42,11 +63,14 @@ def built_in() -> tuple[SchemaCase, ...]:
     return _cases(text, "the built-in schemas")
 
 
-def read_folder(folder: Path) -> tuple[SchemaCase, ...]:
+def read_folder(
+    folder: Path, *, draft: Draft | None = None, formats: bool = True
+) -> tuple[SchemaCase, ...]:
     """The `.json` files of a folder, in the layout of JSON-Schema-Test-Suite.
 
     Each is a list of groups: `description`, `schema`, `tests` (`data`, `valid`), and, only here,
-    `prompts` to be answered. Raises `FileError` for a file that is not so, or if there is none.
+    `prompts` to be answered. Schemas that name no draft are of the given one. Raises `FileError`
+    for a file that is not so, or if there is none.
     """
     if not folder.is_dir():
         raise FileError(f"{folder} is not a folder", hint="give the folder of the .json files")
@@ -54,7 +78,14 @@ def read_folder(folder: Path) -> tuple[SchemaCase, ...]:
     if not paths:
         raise FileError(f"there are no .json files in {folder}")
     found = (_cases(_bytes(path), str(path), path.stem) for path in paths)
-    return tuple(case for cases in found for case in cases)
+    cases = tuple(case for cases in found for case in cases)
+    return tuple(replace(c, schema=_dated(c.schema, draft), formats=formats) for c in cases)
+
+
+def _dated(schema: Any, draft: Draft | None) -> Any:
+    if draft is None or not isinstance(schema, dict):
+        return schema
+    return {"$schema": DRAFTS[draft], **schema}
 
 
 def first(cases: tuple[SchemaCase, ...], limit: int | None) -> tuple[SchemaCase, ...]:

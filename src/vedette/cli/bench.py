@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 from cyclopts import App, Parameter
 
+from vedette.cli.bench_constrained import constrained
+from vedette.cli.bench_run import engine_of, stopped_by_sigterm
 from vedette.cli.console import note, print_json
 from vedette.cli.job import read_text
 from vedette.config import Settings, load
@@ -21,10 +19,10 @@ from vedette.errors import InputError
 if TYPE_CHECKING:
     from vedette.batch import Source
     from vedette.bench.contest import Plan
-    from vedette.bench.in_process import InProcess
     from vedette.bench.report import Report
 
 app = App(name="bench", help="Measure vedette against a llama-server.")
+app.command(constrained)
 
 BINDING_ITEMS = 40
 
@@ -137,7 +135,7 @@ def batch(
     task = Extract(schema=plain_schema(body) if keywords == "none" else body, examples=rows)
     plan, program = options.plan(), find_peer(options.peer)
     bench = BatchBench(
-        engine=_engine(options.settings(), quiet=options.quiet),
+        engine=engine_of(options.settings(), quiet=options.quiet),
         program=program,
         source=source,
         plan=plan,
@@ -146,7 +144,7 @@ def batch(
         keywords=keywords,
         binding_items=(binding_items or BINDING_ITEMS) if binding else 0,
     )
-    with _stopped_by_sigterm():
+    with stopped_by_sigterm():
         report = bench.run(partial(note, quiet=options.quiet))
     return _print(report, json=options.json)
 
@@ -189,96 +187,16 @@ def classify(
     task = Classify(labels=read_labels(labels), examples=rows, prior=prior)
     plan, program = options.plan(), find_peer(options.peer)
     bench = ClassifyBench(
-        engine=_engine(options.settings(), quiet=options.quiet),
+        engine=engine_of(options.settings(), quiet=options.quiet),
         program=program,
         source=source,
         plan=plan,
         task=task,
         label_field=label_field,
     )
-    with _stopped_by_sigterm():
+    with stopped_by_sigterm():
         report = bench.run(partial(note, quiet=options.quiet))
     return _print(report, json=options.json)
-
-
-@app.command
-def constrained(
-    *,
-    model: str | None = None,
-    peer: str | None = None,
-    schemas: str | None = None,
-    limit: int | None = None,
-    prompts: int = 3,
-    max_tokens: int = 256,
-    threads: int | None = None,
-    offline: bool | None = None,
-    json: bool = False,
-    quiet: bool = False,
-) -> int:
-    """Score constrained output: coverage, wrong verdicts, compile and mask times, answers.
-
-    Parameters
-    ----------
-    model
-        Name, hf:user/repo:QUANT or path of the weights; both sides use this file.
-    peer
-        A llama-server to ask the same, one request at a time; without it there is no peer.
-    schemas
-        A folder of .json files laid out as in JSON-Schema-Test-Suite, a group's `prompts` beside
-        its `tests`; else the built-in schemas.
-    limit
-        Only the first N schemas.
-    prompts
-        Prompts of each schema to answer, at most; 0 leaves answers out.
-    max_tokens
-        Most tokens of an answer, on both sides.
-    threads
-        CPU threads, the same for both sides.
-    offline
-        Never use the network.
-    json
-        One JSON object, for machines.
-    quiet
-        No progress.
-    """
-    from pathlib import Path
-
-    from vedette.bench.constrained import ConstrainedBench
-    from vedette.bench.constrained_suite import built_in, first, read_folder
-    from vedette.bench.find_peer import find_peer
-
-    if prompts < 0:
-        raise InputError(f"--prompts is {prompts}; it must be at least 0")
-    if max_tokens < 1:
-        raise InputError(f"--max-tokens is {max_tokens}; it must be at least 1")
-    cases = first(read_folder(Path(schemas).expanduser()) if schemas else built_in(), limit)
-    n_prompts = sum(len(case.prompts[:prompts]) for case in cases)
-    if peer and not n_prompts:
-        raise InputError("there is nothing to ask the peer: no schema has a prompt to answer")
-    program = find_peer(peer) if peer else None
-    engine = _engine(
-        load(model=model, threads=threads, offline=offline),
-        quiet=quiet,
-    )
-    bench = ConstrainedBench(
-        model=engine.model,
-        options=engine.options,
-        suite=schemas or "built-in",
-        cases=cases,
-        prompts=prompts,
-        max_tokens=max_tokens,
-        program=program,
-    )
-    with _stopped_by_sigterm():
-        scorecard = bench.run(partial(note, quiet=quiet))
-    if json:
-        print_json(scorecard)
-        return 0
-    from vedette.cli.constrained_table import print_scorecard
-
-    print_scorecard(scorecard)
-    sys.stdout.flush()
-    return 0
 
 
 def _checked(source: Source) -> Source:
@@ -287,30 +205,6 @@ def _checked(source: Source) -> Source:
         raise InputError("a measurement cannot read stdin", hint="name a file")
     source.check()
     return source
-
-
-def _engine(settings: Settings, *, quiet: bool) -> InProcess:
-    """Vedette's side; the model is fetched first if it is not here and the network may be used."""
-    from vedette.backends.local import fetch, options_of
-    from vedette.bench.in_process import InProcess
-    from vedette.models.progress import progress_for_stderr
-
-    fetch(settings, progress_for_stderr(quiet=quiet))
-    return InProcess(model=settings.model, options=options_of(settings))
-
-
-@contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """End on SIGTERM as on Ctrl-C: the peer is stopped first."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _print(report: Report, *, json: bool) -> int:

@@ -22,26 +22,31 @@ from .verbatim import lark_literal
 
 _CACHED = 256
 MOST_COMMITMENT_TOKENS = 1024
+MOST_LEXER_WORK = 500_000
+"""Of the engine, over the terminals of a grammar: about half a second on a slow machine."""
 
 
 class Compiler:
     """Compiles each constraint once and hands out forks of it.
 
-    Raises `SchemaError` (or `InputError` for the other kinds) for what cannot be compiled;
-    nothing is compiled leniently.
+    `hits` counts the times that one was known. Raises `SchemaError` (or `InputError` for the
+    other kinds) for what cannot be compiled; nothing is compiled leniently.
     """
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._tokenizer, pieces = constraint_tokenizer(model)
         self._endings = Endings(pieces)
-        self._limits = LLParserLimits(verbose_errors=False)
+        self._limits = LLParserLimits(verbose_errors=False, initial_lexer_fuel=MOST_LEXER_WORK)
         self._compiled: OrderedDict[Constraint, Compiled] = OrderedDict()
+        self.hits = 0
 
     def matcher(self, constraint: Constraint) -> Matcher:
         """A fresh matcher at the grammar's start."""
         known = self._compiled.get(constraint)
-        if known is None:
+        if known is not None:
+            self.hits += 1
+        else:
             known = self._compile(constraint)
             if not constraint.input:  # else one item's grammar: nobody will ask for it again
                 self._compiled[constraint] = known

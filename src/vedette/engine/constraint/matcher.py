@@ -95,9 +95,17 @@ class Matcher:
     def fault_of(self, text: str) -> Fault | None:
         """What is wrong with a finished text that the grammar could not say; None if nothing is.
 
-        Raises `ConstraintFailed` for one that is not even JSON under a schema.
+        Raises `ConstraintFailed` for one that is not even JSON under a schema, and for bytes that
+        the grammar took but no text holds (they read as U+FFFD).
         """
-        return self._schema.fault_of(text) if self._schema is not None else None
+        if self._schema is not None:
+            return self._schema.fault_of(text)
+        if "\ufffd" in text and not self.is_whole(text):
+            raise ConstraintFailed(
+                "the grammar led to bytes that are no text",
+                hint="leave out what lets them through: a complement (~), or bytes beyond UTF-8",
+            )
+        return None
 
     def restart(self, tokens: Sequence[int]) -> None:
         """Stand behind these tokens of an answer. Raises `ConstraintFailed` if that is no place."""

@@ -88,9 +88,11 @@ class _Flattener:
 
     def _run(self, run: Run) -> tuple[Part, ...]:
         """The parts of items that are all regular, or of one item that may not be."""
+        if _is_one_char(run):
+            return (Term(Alternatives((Sequence(run),)), run),)
         if len(run) == 1 and not self._pieces.is_regular(run[0]):
             return self._apart(run[0])
-        if not _is_one_char(run) and (self._is_split(run) or not self._pieces.fits(run)):
+        if self._is_split(run) or not self._pieces.fits(run):
             if len(run) == 1:
                 return self._apart(run[0])
             return tuple(part for item in run for part in self._run((item,)))

@@ -8,7 +8,7 @@ from llguidance import LLMatcher, LLTokenizer
 
 from vedette.errors import InputError
 
-from .ast import TokenRef
+from .ast import Grammar, Literal, TokenRef
 from .flat import Call, FlatGrammar, Many, Part, Term, Token, nesting
 from .parse import parse_gbnf
 from .pieces import Pieces, times
@@ -17,6 +17,10 @@ from .tokens import named_tokens, resolved
 
 MAX_NESTING = 500
 """llguidance walks into the rules on its own stack and ends the process at some thousand."""
+
+
+MAX_WRITTEN = 40_000
+"""Characters of literals, and three times the other items: about a second on a slow machine."""
 
 
 def grammar_of_gbnf(
@@ -38,6 +42,7 @@ def lark_of_gbnf(
 ) -> str:
     """The same as `grammar_of_gbnf`, as Lark text."""
     grammar = parse_gbnf(source)
+    _check_size(grammar)
     named: dict[int | str, int] = {}
     ending: set[int] = set()
     first = next((item for item in grammar.items() if isinstance(item, TokenRef)), None)
@@ -62,6 +67,18 @@ def lark_of_gbnf(
             hint="write long chains of rules as one rule with groups and repetitions",
         )
     return _Writer(pieces, sorted({*named.values(), *ending})).lark(flat)
+
+
+def _check_size(grammar: Grammar) -> None:
+    n_written = sum(
+        len(item.code_points) if isinstance(item, Literal) else 3 for item in grammar.items()
+    )
+    if n_written > MAX_WRITTEN:
+        raise InputError(
+            f"the grammar is too large: its characters, and three times its classes, references "
+            f"and groups, come to {n_written:,}; at most {MAX_WRITTEN:,} can be followed",
+            hint="write a long list of texts as choices",
+        )
 
 
 def _spelling(token: int, tokenizer: LLTokenizer | None) -> str | None:

@@ -22,7 +22,7 @@ from .chars import chars_of, pattern_of, spelt
 MAX_CHARS = 20_000
 """Written-out size, in characters and classes, up to which a part may become one terminal."""
 
-MAX_OPTIONAL_CHARS = 200
+MAX_OPTIONAL_CHARS = 100
 """The same for one that may be empty: its non-empty texts take more room to write out."""
 
 MAX_DEPTH = 40

@@ -19,6 +19,9 @@ from .pieces import Pieces
 COUNTED_OUT = 16
 """A repetition is written out up to this many characters, and from there on not counted."""
 
+MAX_FOLLOWED = 600_000
+"""Steps over what may be left out, all together; many optional parts in a row multiply."""
+
 
 @dataclass(slots=True)
 class Position:
@@ -57,6 +60,7 @@ class Positions:
     ) -> None:
         self._pieces = pieces
         self._limit = limit
+        self._followed = 0
         self._alphabet = alphabet
         self._skips: list[list[int]] = []
         self._exits: list[list[int]] = []
@@ -96,6 +100,9 @@ class Positions:
                 fresh = [n for n in self._skips[node] if n not in seen]
                 seen.update(fresh)
                 waiting += fresh
+            self._followed += len(seen) + len(found)
+            if self._followed > MAX_FOLLOWED:
+                raise TooLarge
             reached = frozenset(found)
             self._reached[start] = self._alike.setdefault(reached, reached)
         return self._reached[start]

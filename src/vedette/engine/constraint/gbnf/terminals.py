@@ -22,7 +22,7 @@ from .flat import FlatGrammar, Run, flatten
 from .pieces import Pieces
 from .positions import Positions, TooLarge
 
-MAX_POSITIONS = 50_000
+MAX_POSITIONS = 40_000
 MAX_STEPS = 250_000
 """Work up to which a grammar is looked into; beyond it, it is taken character by character."""
 

@@ -9,11 +9,10 @@ from .dialect import Path
 from .facts import ANY, Assume, Choice, Elements, Fact, Keyword, Members, Only, is_never, node
 from .fails import ways_to_fail
 from .here import Here
-from .holds import take
+from .holds import MAX_CASES, take
 from .refs import Bundle
 from .report import refused
 
-MAX_CASES = 256
 _MAX_RETRIES = 16
 # Assumptions that may be taken over a whole schema before its choices are left out.
 _WORK = 2_000

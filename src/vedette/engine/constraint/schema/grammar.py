@@ -31,10 +31,17 @@ def byte_tokenizer() -> LLTokenizer:
 
 
 class ByteGrammar:
-    """A compiled grammar schema. Raises `SchemaError` if the engine cannot compile it."""
+    """A compiled grammar schema.
+
+    Raises `SchemaError` if the engine cannot compile it, `RecursionError` if it is nested too
+    deeply to be written out.
+    """
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        source = orjson.dumps(schema).decode()
+        try:
+            source = orjson.dumps(schema).decode()
+        except orjson.JSONEncodeError as error:
+            raise RecursionError(str(error)) from error
         grammar = str(LLMatcher.grammar_from_json_schema(source, overrides=SPELLING))
         limits = LLParserLimits(verbose_errors=False)
         self._start = LLMatcher(byte_tokenizer(), grammar, log_level=0, limits=limits)

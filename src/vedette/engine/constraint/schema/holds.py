@@ -20,6 +20,7 @@ from .facts import (
 from .here import Here, contains_of, elements_of, has, kinds_of, lacks, members_of, target_of
 from .refs import OPEN_REF
 
+MAX_CASES = 256  # of a node, beyond which choices are left out
 _MAX_TRACKED = 4  # alternatives of an anyOf of which every combination is looked at
 
 
@@ -115,12 +116,14 @@ def _any_of(here: Here) -> None:
 
 def _one_of(here: Here) -> None:
     paths = [below(here.path, "oneOf", n) for n in range(len(here.schema["oneOf"]))]
+    if len(paths) > MAX_CASES:  # then the choice is left out, whatever its ways are
+        return here.choose("oneOf", [(here.holds("oneOf", n),) for n in range(len(paths))])
     ways: list[Way] = []
     for n, path in enumerate(paths):
         rivals = here.overlapping(path, [other for other in paths if other != path])
         failing = (here.fails("oneOf", "oneOf", rival[-1]) for rival in rivals)
         ways.append((here.holds("oneOf", n), *failing))
-    here.choose("oneOf", ways)
+    return here.choose("oneOf", ways)
 
 
 def _not(here: Here) -> None:
