@@ -123,3 +123,10 @@ def test_schema_check_refuses_with_the_place_and_exit_code_2(vedette, tmp_path):
     (tmp_path / "x.json").write_text('{"type": "integer"}')
     known = "https://example.org/x.json=x.json"
     assert vedette("schema", "check", "r.json", "--refs", known, model=False)[0] == 0
+
+
+def test_a_schema_nested_too_deeply_is_told_in_a_line(vedette, tmp_path):
+    (tmp_path / "deep.json").write_text('{"not": ' * 300 + "{}" + "}" * 300)
+    code, out, err = vedette("schema", "check", "deep.json", model=False)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "nested too deeply" in err

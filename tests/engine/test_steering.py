@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +165,16 @@ def test_what_the_prompt_repeats_may_be_repeated() -> None:
     loops = LoopDetector(Prompt(messages=(Message("user", "-" * 80),)))
     assert not loops.finds([5] * 50, lambda: "-" * 50)
     assert loops.finds([5] * 100, lambda: "ab" * 50)
+
+
+def test_ways_to_the_end_are_found_in_several_threads_at_once(engine: EngineCore) -> None:
+    compiler = engine.compiler
+    sought = [json_schema(schema) for schema in (SCHEMAS[5], SCHEMAS[7])]
+    alone = [compiler.matcher(wanted).ending(4096) for wanted in sought]
+
+    def look(wanted: Constraint) -> set[tuple[int, ...] | None]:
+        return {compiler.matcher(wanted).ending(4096) for _ in range(40)}
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(look, sought * 2)]
+    assert found == [{way} for way in alone * 2]

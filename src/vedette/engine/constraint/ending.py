@@ -92,7 +92,6 @@ class Endings:
         self._ends_string = _made_of(pieces, b'"', _CLOSING)
         self._closes = _made_of(pieces, b"}])", _CLOSING)
         self._separates = _made_of(pieces, b",", frozenset())
-        self._mask = allocate_token_bitmask(1, len(pieces))
 
     def find(
         self, start: LLMatcher, limit: int, *, state: int = OUTSIDE, width: int = 1
@@ -102,6 +101,8 @@ class Endings:
         `start` is not moved; `state` says how the text before it stands (see `state_after`). Of
         the paths of a step the `width` most promising ones go on.
         """
+        # Its own: requests are looked at in their callers' threads, too, while the engine steps.
+        mask = allocate_token_bitmask(1, len(self._pieces))
         paths = [_Path(start.deep_copy(), (), state, 0.0)]
         best: tuple[int, ...] | None = None
         steps = 0
@@ -115,7 +116,7 @@ class Endings:
                 if forced.matcher.is_accepting():
                     best = forced.tokens
                 elif len(forced.tokens) < most:
-                    grown += self._branches(forced, width)
+                    grown += self._branches(forced, width, mask)
             steps += len(grown)
             paths = sorted(grown, key=lambda path: path.cost)[:width]
         return best
@@ -145,16 +146,16 @@ class Endings:
             state = self.state_after(token, state)
         return _Path(path.matcher, (*path.tokens, *tokens), state, path.cost)
 
-    def _branches(self, path: _Path, width: int) -> list[_Path]:
+    def _branches(self, path: _Path, width: int, mask: NDArray[np.int32]) -> list[_Path]:
         """The `width` cheapest single tokens that may follow."""
-        fill_next_token_bitmask(path.matcher, self._mask, 0)
+        fill_next_token_bitmask(path.matcher, mask, 0)
         if path.matcher.is_error():
             return []
         costs = self._costs[path.state]
-        allowed = costs.shortlist[_allowed(self._mask[0], costs.shortlist)][:width]
+        allowed = costs.shortlist[_allowed(mask[0], costs.shortlist)][:width]
         if not allowed.size:
             everything = np.arange(costs.cost.size)
-            possible = everything[_allowed(self._mask[0], everything)]
+            possible = everything[_allowed(mask[0], everything)]
             allowed = possible[np.argsort(costs.cost[possible])[:width]]
         found = []
         for token in map(int, allowed):

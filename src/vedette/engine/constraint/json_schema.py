@@ -115,13 +115,22 @@ def parse_schema(source: str | bytes) -> dict[str, Any]:
     Raises `SchemaError` with the place of the first fault.
     """
     schema = _read(source)
-    _analysed(orjson.dumps(schema).decode(), _DEFAULTS)
+    _analysed(_text(schema), _DEFAULTS)
     return schema
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    try:
+        return orjson.dumps(schema).decode()
+    except orjson.JSONEncodeError as error:
+        if "recursion" in str(error).lower():
+            raise SchemaError("the schema is nested too deeply") from error
+        raise SchemaError(f"the schema cannot be written as JSON: {error}") from error
 
 
 def schema_report(schema: Mapping[str, Any], options: SchemaOptions = _DEFAULTS) -> SchemaReport:
     """What becomes of each keyword. Raises `SchemaRefused` (a `SchemaError`) with its report."""
-    analysis = _analysed(orjson.dumps(schema).decode(), options)
+    analysis = _analysed(_text(schema), options)
     bounds = Bounds(options)
     bounds.narrowed(analysis.grammar_schema)
     return replace(analysis.report, bounds=bounds.applied)
