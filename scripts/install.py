@@ -87,6 +87,9 @@ def pip_command() -> "list[str]":
     with (ROOT / "pyproject.toml").open("rb") as file:
         tools = tomllib.load(file)["dependency-groups"]["dev"]
     options = ["--verbose", "--progress-bar", "off", "--disable-pip-version-check"]
+    if keeps_tile_config():
+        # A llama-cpp-python in pip's cache may have been built without it.
+        options.append("--no-cache-dir")
     project = f"{ROOT}[data,sql]"
     return [str(PYTHON), "-m", "pip", "install", *options, "--editable", project, *tools]
 
@@ -94,18 +97,22 @@ def pip_command() -> "list[str]":
 def build_environment() -> "dict[str, str]":
     """The caller's environment; the build uses every core unless told otherwise."""
     environment = {"CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count() or 1), **os.environ}
-    if has_amx():
+    if keeps_tile_config():
         flags = [environment.get("CXXFLAGS", ""), KEEP_TILE_CONFIG]
         environment["CXXFLAGS"] = " ".join(filter(None, flags))
     return environment
 
 
-def has_amx() -> bool:
-    """Whether this processor has tile registers (Linux only; elsewhere nobody builds for them)."""
+def keeps_tile_config() -> bool:
+    """Whether the build is for tile registers (Linux only), by a compiler that takes the flags."""
     try:
-        return " amx_tile" in Path("/proc/cpuinfo").read_text()
+        if " amx_tile" not in Path("/proc/cpuinfo").read_text():
+            return False
     except OSError:
         return False
+    compiler = os.environ.get("CXX", "c++").split()
+    check = [*compiler, *KEEP_TILE_CONFIG.split(), "-fsyntax-only", "-x", "c++", os.devnull]
+    return subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ class Constraint:
     `json_schema`: a JSON Schema as JSON text, taken as `options` say. `choice`: a JSON array of
     strings. `regex`: a regular expression. `gbnf`: a grammar as llama.cpp reads it, its start
     rule named `root`. `lark`: an llguidance grammar, its start rule named `start`. Strings that a
-    schema marks `"x-verbatim": true` must be spans of `input`.
+    schema marks `"x-verbatim": true` must be spans of `input`. What has an `input` is one item's,
+    and is not kept for another.
     """
 
     kind: Literal["json_schema", "choice", "regex", "gbnf", "lark"]

@@ -133,3 +133,26 @@ def test_a_command_that_cannot_run_says_why_in_one_line(vedette, tokens, said):
     assert err.startswith("vedette: ")
     assert err.count("\n") == 1
     assert said in err
+
+
+@pytest.mark.parametrize(
+    ("kit", "schema"),
+    [(("form",), FORM), (("config-text", "--to", "toml"), CONFIG)],
+    ids=["form", "config-text"],
+)
+def test_a_keyword_without_effect_is_pointed_out(vedette, tmp_path, kit, schema):
+    odd = {"type": "boolean", "maxlenght": 3}
+    schema = {**schema, "properties": {**schema["properties"], "odd": odd}}
+    (tmp_path / "odd.json").write_text(json.dumps(schema))
+    code, _, err = vedette(*kit, "in.txt", "--schema", "odd.json")
+    assert "warning: at /properties/odd: maxlenght: " in err
+    assert code == 0, err
+
+
+def test_a_tools_keyword_without_effect_is_pointed_out(vedette, tmp_path):
+    parameters = {"properties": {"on": {"type": "boolean", "maxlenght": 3}}, "required": ["on"]}
+    tools = [{"type": "function", "function": {"name": "light", "parameters": parameters}}]
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    code, _, err = vedette("tool", "in.txt", "--tools", "tools.json")
+    assert code == 0
+    assert "warning: tool 'light': at /properties/on: maxlenght: " in err

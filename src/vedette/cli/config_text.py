@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.cli.job import JobOptions, PathOrStdin, check_paths, run_job
 
 
 def config_text(
@@ -33,12 +33,12 @@ def config_text(
     max_tokens
         Most tokens of an answer; by default what the schema can need.
     """
-    from vedette.engine.constraint.json_schema import parse_schema
+    from vedette.cli.schema import read_schema
     from vedette.tasks.config_text import WriteConfig
 
     check_paths(paths, config_text)
     task = WriteConfig(
-        schema=parse_schema(read_text(schema, "schema")),
+        schema=read_schema(schema),
         format=to,
         section=section,
         instructions=instructions,

@@ -35,8 +35,7 @@ def extract(
     max_tokens
         Most tokens of an answer; by default what the schema can need.
     """
-    from vedette.cli.schema import warn_of
-    from vedette.engine.constraint.json_schema import parse_schema, schema_report
+    from vedette.cli.schema import read_schema
     from vedette.tasks.examples import extract_examples
     from vedette.tasks.extract import Extract
     from vedette.tasks.fields import schema_of_fields
@@ -45,11 +44,7 @@ def extract(
     check_paths(paths, extract)
     if (schema is None) == (fields is None):
         raise InputError("extract needs either --schema FILE or --fields LIST")
-    if schema is not None:
-        body = parse_schema(read_text(schema, "schema"))
-        warn_of(schema_report(body))
-    else:
-        body = schema_of_fields(fields or "")
+    body = read_schema(schema) if schema is not None else schema_of_fields(fields or "")
     if verbatim:
         body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
     rows = extract_examples(read_text(examples, "examples"), examples) if examples else ()

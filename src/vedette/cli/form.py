@@ -33,15 +33,12 @@ def form(
     max_tokens
         Most tokens of an answer; by default what the schema can need.
     """
-    from vedette.cli.schema import warn_of
-    from vedette.engine.constraint.json_schema import parse_schema, schema_report
+    from vedette.cli.schema import read_schema
     from vedette.tasks.form import FillForm
 
     check_paths(paths, form)
-    body = parse_schema(read_text(schema, "schema"))
-    warn_of(schema_report(body))
     task = FillForm(
-        schema=body,
+        schema=read_schema(schema),
         known=_known(known) if known is not None else {},
         known_column=known_field,
         instructions=instructions,

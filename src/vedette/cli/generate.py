@@ -114,8 +114,7 @@ def _constraint(
     """The one constraint that was asked for. Raises `InputError` for several."""
     import orjson
 
-    from vedette.cli.schema import warn_of
-    from vedette.engine.constraint.json_schema import parse_schema, schema_report
+    from vedette.cli.schema import read_schema
     from vedette.types import Constraint, SchemaOptions
 
     given = [
@@ -134,8 +133,7 @@ def _constraint(
     if options != SchemaOptions() and schema is None:
         raise InputError("--strict and --order go with --schema")
     if schema is not None:
-        body = parse_schema(read_text(schema, "schema"))
-        warn_of(schema_report(body, options))
+        body = read_schema(schema, options)
         return Constraint("json_schema", orjson.dumps(body).decode(), options=options)
     if grammar is not None:
         return Constraint("gbnf", grammar if "::=" in grammar else read_text(grammar, "grammar"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import App
 
@@ -10,6 +12,9 @@ from vedette.cli.console import note, print_json, print_table
 from vedette.cli.job import read_text
 from vedette.errors import InputError
 from vedette.schema_report import SchemaReport
+
+if TYPE_CHECKING:
+    from vedette.types import SchemaOptions
 
 app = App(name="schema", help="Look a JSON Schema through before it is used.")
 
@@ -65,10 +70,28 @@ def check(
     return EXIT_REFUSED if problem else 0
 
 
-def warn_of(report: SchemaReport) -> None:
+def read_schema(path: str, options: SchemaOptions | None = None) -> dict[str, Any]:
+    """The schema in a file; its keywords without effect are pointed out.
+
+    Raises `FileError` for a file that cannot be read, `SchemaError` for a schema that cannot be
+    used.
+    """
+    from vedette.engine.constraint.json_schema import parse_schema
+
+    body = parse_schema(read_text(path, "schema"))
+    warn_of(body, options)
+    return body
+
+
+def warn_of(
+    schema: Mapping[str, Any], options: SchemaOptions | None = None, *, where: str = ""
+) -> None:
     """Point out the keywords that have no effect, a line each on stderr."""
-    for entry in report.unknown:
-        note(f"warning: at {entry.pointer or 'the root'}: {entry.keyword}: {entry.reason}")
+    from vedette.engine.constraint.json_schema import schema_report
+    from vedette.types import SchemaOptions
+
+    for entry in schema_report(schema, options or SchemaOptions()).unknown:
+        note(f"warning: {where}at {entry.pointer or 'the root'}: {entry.keyword}: {entry.reason}")
 
 
 def _named_file(text: str) -> tuple[str, str]:

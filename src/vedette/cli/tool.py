@@ -35,6 +35,7 @@ def tool(
     max_tokens
         Most tokens of the arguments; by default what the schemas can need.
     """
+    from vedette.cli.schema import warn_of
     from vedette.errors import InputError
     from vedette.tasks.tool import CALL_ABOVE, CallTools
     from vedette.tasks.tool_defs import parse_tools
@@ -42,8 +43,11 @@ def tool(
     check_paths(paths, tool)
     if required and call_above is not None:
         raise InputError("with --required some tool is called, so --call-above has no effect")
+    definitions = parse_tools(read_text(tools, "tools"), tools)
+    for definition in definitions:
+        warn_of(definition.parameters, where=f"tool {definition.name!r}: ")
     task = CallTools(
-        tools=parse_tools(read_text(tools, "tools"), tools),
+        tools=definitions,
         parallel=parallel,
         required=required,
         call_above=CALL_ABOVE if call_above is None else call_above,

@@ -144,9 +144,10 @@ def _member(wheel: Path, part: Part, *, skip_bytes: int) -> Iterator[bytes]:
 
 def _folder_bytes(folder: Path) -> int:
     total_bytes = 0
-    for path in folder.rglob("*"):
-        try:
-            total_bytes += path.stat().st_size
-        except FileNotFoundError:  # pip moved it on between the listing and the look
-            continue
+    for parent, _, names in os.walk(folder):  # it passes over folders that pip took away meanwhile
+        for name in names:
+            try:
+                total_bytes += os.stat(os.path.join(parent, name)).st_size
+            except FileNotFoundError:  # pip moved it on between the listing and the look
+                continue
     return total_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vedette.engine.constraint.verbatim import MAX_VERBATIM_CHARS
+from vedette.errors import InputError
 from vedette.types import SchemaOptions
 
 from .outline import resolve
@@ -16,6 +17,12 @@ MOST_TOKENS = 1024
 
 # Dense text (digits, identifiers, Chinese) comes close to a token for each character.
 _CHARS_PER_TOKEN = 1.25
+
+
+def check_at_least_1(name: str, count: int | None) -> None:
+    """Raise `InputError` for a count that counts nothing; None is no count."""
+    if count is not None and count < 1:
+        raise InputError(f"{name} is {count}; it must be at least 1")
 
 
 def answer_tokens(schema: dict[str, Any], input_tokens: int) -> int:

@@ -16,7 +16,7 @@ from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Sco
 
 from .base import Steps, Task
 from .labels import Label, check_labels
-from .prompt_data import fill, load_prompt, text_of
+from .prompt_data import fill, load_prompt, text_of, with_instructions
 
 MAX_INPUT_TOKENS = 3500
 YES_NO = ("yes", "no")
@@ -89,7 +89,7 @@ class Classify:
             for label in self.labels
         )
         system = fill(text_of("classify", "system"), labels=listing)
-        messages = [Message("system", self._with_instructions(system))]
+        messages = [Message("system", with_instructions(system, self.instructions))]
         for example in self.examples:
             messages.append(Message("user", self._user(example.text)))
             messages.append(Message("assistant", example.labels[0]))
@@ -97,14 +97,13 @@ class Classify:
 
     def _shared_multi(self) -> Iterator[Message]:
         """Each example is asked about each label, as the item will be."""
-        yield Message("system", self._with_instructions(text_of("classify", "system_multi")))
+        yield Message(
+            "system", with_instructions(text_of("classify", "system_multi"), self.instructions)
+        )
         for example in self.examples:
             for label in self.labels:
                 yield Message("user", self._user_multi(example.text, label))
                 yield Message("assistant", YES_NO[label.name not in example.labels])
-
-    def _with_instructions(self, system: str) -> str:
-        return f"{system}\n{self.instructions}" if self.instructions else system
 
     @staticmethod
     def _user(text: str) -> str:

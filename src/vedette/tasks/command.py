@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vedette.backends.base import Backend
-from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
-from vedette.types import Answer, Constraint, Item, Json, Message, Prompt, Request
+from vedette.errors import CapabilityMissing, ConstraintFailed
+from vedette.types import Answer, Constraint, Item, Json, Request
 
 from .base import Steps
+from .budget import check_at_least_1
 from .command_grammar import grammar_of
 from .command_spec import CommandSpec
 from .command_usage import usage
-from .prompt_data import fill, text_of
+from .prompt_data import fill, prompt_of, text_of, with_instructions
 from .reply import check_room, completion_of, cut_of
 
 MAX_TOKENS = 256
@@ -35,13 +36,12 @@ class WriteCommand:
     name: str = field(default="command", init=False)
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 1:
-            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+        check_at_least_1("max_tokens", self.max_tokens)
 
     @cached_property
-    def _system(self) -> Message:
+    def _system(self) -> str:
         text = fill(text_of("command", "system"), usage=usage(self.spec))
-        return Message("system", f"{text}\n{self.instructions}" if self.instructions else text)
+        return with_instructions(text, self.instructions)
 
     @cached_property
     def grammar(self) -> str:
@@ -52,16 +52,15 @@ class WriteCommand:
     def identity(self) -> dict[str, Json]:
         """What the answers depend on."""
         return {
-            "prompt": self._system.content,
+            "prompt": self._system,
             "grammar": self.grammar,
             "parameters": {"max_tokens": self.max_tokens},
         }
 
     def request(self, text: str) -> Request:
         """The request for one text."""
-        messages = (self._system, Message("user", text))
         return Request(
-            prompt=Prompt(messages=messages, shared_messages=1),
+            prompt=prompt_of(self._system, text),
             constraint=Constraint("lark", self.grammar),
             max_tokens=self.max_tokens,
         )

@@ -9,9 +9,10 @@ with a dash, so that none is taken for an option.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
+
+from vedette.engine.constraint.verbatim import lark_literal
 
 from .command_spec import Argument, CommandSpec
 
@@ -38,12 +39,7 @@ NUMBER: /-?(0|[1-9][0-9]{{0,15}})(\\.[0-9]{{1,15}})?/
 
 def grammar_of(spec: CommandSpec) -> str:
     """The grammar in llguidance's Lark; its rules are named by their place in the specification."""
-    return "\n".join([*_command(spec, "start", literal(spec.name)), _TERMINALS])
-
-
-def literal(text: str) -> str:
-    """A text as Lark writes it."""
-    return json.dumps(text, ensure_ascii=False)
+    return "\n".join([*_command(spec, "start", lark_literal(spec.name)), _TERMINALS])
 
 
 def spellings(text: str) -> tuple[str, ...]:
@@ -73,7 +69,7 @@ def _command(spec: CommandSpec, rule: str, head: str) -> Iterator[str]:
         subs = [f"{_named(rule)}_sub_{i}" for i in range(len(spec.subcommands))]
         parts.append(f"({' | '.join(subs)})")
         for sub, name in zip(spec.subcommands, subs, strict=True):
-            rules.extend(_command(sub, name, f'" " {literal(sub.name)}'))
+            rules.extend(_command(sub, name, f'" " {lark_literal(sub.name)}'))
     yield f"{rule}: {' '.join(parts)}"
     yield from rules
 
@@ -90,7 +86,7 @@ def _any_order(options: Sequence[Argument], rule: str, spec: CommandSpec) -> Ite
     end = f" %if is_ones([0:{n_required}])" if n_required else ""
     lines = [f'{rule}::_: ""{end}']
     for i, option in enumerate(ordered):
-        flags = " | ".join(map(literal, option.flags))
+        flags = " | ".join(map(lark_literal, option.flags))
         lines.append(
             f'" " ({flags}) {_values(option, spec)} {rule}::set_bit({i}) %if bit_clear({i})'
         )
@@ -108,7 +104,7 @@ def _values(argument: Argument, spec: CommandSpec) -> str:
 def _value(argument: Argument, spec: CommandSpec) -> str:
     if argument.choices:
         words = (word for text in argument.choices for word in spellings(text))
-        return f"({' | '.join(map(literal, words))})"
+        return f"({' | '.join(map(lark_literal, words))})"
     signed = {"integer": "INTEGER", "number": "NUMBER"}
     unsigned = {"integer": "NATURAL", "number": "DECIMAL"}
     return (signed if spec.takes_negative else unsigned).get(argument.type, "STRING")

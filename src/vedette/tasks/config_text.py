@@ -11,15 +11,16 @@ import jsonschema_rs
 import orjson
 
 from vedette.backends.base import Backend
+from vedette.engine.constraint.grounded import reads_input
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
-from vedette.types import Answer, Constraint, Item, Json, Message, Prompt, Request
+from vedette.types import Answer, Constraint, Item, Json, Request
 
 from .base import Steps
-from .budget import answer_tokens
+from .budget import answer_tokens, check_at_least_1
 from .config_format import KEYS, Format, check, checked_format, write
 from .config_schema import narrowed
 from .outline import outline
-from .prompt_data import fill, text_of
+from .prompt_data import fill, prompt_of, text_of, with_instructions
 from .reply import check_room, completion_of, cut_of, json_of
 
 SECTION = "main"
@@ -48,8 +49,7 @@ class WriteConfig:
             raise InputError(f"the section {self.section!r} cannot be one of an ini file")
         if self.section != SECTION and self.format != "ini":
             raise InputError(f"{self.format} needs no section; leave it out")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+        check_at_least_1("max_tokens", self.max_tokens)
         _ = self._narrowed
 
     @cached_property
@@ -61,16 +61,16 @@ class WriteConfig:
         return jsonschema_rs.validator_for(dict(self.schema), validate_formats=True)
 
     @cached_property
-    def _system(self) -> Message:
+    def _system(self) -> str:
         text = fill(text_of("config_text", "system"), keys=outline(self._narrowed))
-        return Message("system", f"{text}\n{self.instructions}" if self.instructions else text)
+        return with_instructions(text, self.instructions)
 
     @property
     def identity(self) -> dict[str, Json]:
         """What the answers depend on."""
         return {
             "schema": orjson.dumps(self._narrowed).decode(),
-            "prompt": self._system.content,
+            "prompt": self._system,
             "parameters": {
                 "format": self.format,
                 "section": self.section,
@@ -81,9 +81,10 @@ class WriteConfig:
     def request(self, text: str, n_tokens: int) -> Request:
         """The request for a text of `n_tokens` tokens."""
         source = orjson.dumps(self._narrowed).decode()
+        read = text if reads_input(self._narrowed) else ""
         return Request(
-            prompt=Prompt(messages=(self._system, Message("user", text)), shared_messages=1),
-            constraint=Constraint("json_schema", source, text if '"x-' in source else ""),
+            prompt=prompt_of(self._system, text),
+            constraint=Constraint("json_schema", source, read),
             max_tokens=self.max_tokens or answer_tokens(self._narrowed, n_tokens),
         )
 

@@ -12,13 +12,11 @@ import jsonschema_rs
 import orjson
 
 from vedette.backends.base import Backend, Result
-from vedette.engine.constraint.grounded import has_grounding
+from vedette.engine.constraint.grounded import reads_input
 from vedette.engine.constraint.json_schema import parse_schema
-from vedette.engine.constraint.verbatim import has_verbatim
 from vedette.errors import (
     CapabilityMissing,
     ConstraintFailed,
-    InputError,
     InputTooLong,
     SchemaError,
 )
@@ -36,11 +34,12 @@ from vedette.types import (
 )
 
 from .base import Steps
-from .budget import answer_tokens
+from .budget import answer_tokens, check_at_least_1
 from .empty import empty_answer
 from .merge import merge
 from .outline import example_of, outline
-from .prompt_data import fill, text_of
+from .prompt_data import fill, text_of, with_instructions
+from .reply import completion_of, json_of
 from .spans import spans_of
 from .windows import LEAST_WINDOW_TOKENS, windows
 
@@ -81,12 +80,8 @@ class Extract:
         except TypeError as error:
             raise SchemaError(f"the schema cannot be written as JSON: {error}") from error
         parse_schema(source)
-        for name, tokens in (
-            ("max_tokens", self.max_tokens),
-            ("window_tokens", self.window_tokens),
-        ):
-            if tokens is not None and tokens < 1:
-                raise InputError(f"{name} is {tokens}; it must be at least 1")
+        check_at_least_1("max_tokens", self.max_tokens)
+        check_at_least_1("window_tokens", self.window_tokens)
         for i, example in enumerate(self.examples, start=1):
             fault = next(self._validator.iter_errors(example.value), None)
             if fault is not None:
@@ -103,14 +98,13 @@ class Extract:
     @cached_property
     def _reads_input(self) -> bool:
         """Whether what a field may be depends on the item's text."""
-        return has_verbatim(self.schema) or has_grounding(self.schema)
+        return reads_input(self.schema)
 
     @cached_property
     def shared_messages(self) -> tuple[Message, ...]:
         """What every item's prompt begins with: instructions, outline, examples."""
         system = fill(text_of("extract", "system"), fields=outline(self.schema))
-        if self.instructions:
-            system = f"{system}\n{self.instructions}"
+        system = with_instructions(system, self.instructions)
         if not self.examples:
             form = json_text(example_of(self.schema))
             system += fill(text_of("extract", "form"), example=form)
@@ -197,15 +191,7 @@ class Extract:
 
     def _value(self, result: Result) -> Json:
         """The parsed answer; what came out under the grammar is held against the schema again."""
-        if not isinstance(result, Completion):
-            raise TypeError("extract asked for a completion")
-        try:
-            value: Json = orjson.loads(result.text)
-        except orjson.JSONDecodeError as error:
-            raise ConstraintFailed(
-                f"the answer is not JSON: {error.msg} (after {result.usage.completion_tokens} "
-                f"tokens, finish reason {result.finish_reason})"
-            ) from error
+        value = json_of(completion_of(result))
         fault = next(self._validator.iter_errors(value), None)
         if fault is not None:
             raise ConstraintFailed(f"the answer does not fit the schema: {fault.message}")

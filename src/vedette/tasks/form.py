@@ -10,16 +10,15 @@ from typing import Any
 import orjson
 
 from vedette.backends.base import Backend
-from vedette.engine.constraint.grounded import has_grounding
-from vedette.engine.constraint.verbatim import has_verbatim
+from vedette.engine.constraint.grounded import reads_input
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
-from vedette.types import Answer, Constraint, Item, Json, Message, Prompt, Request
+from vedette.types import Answer, Constraint, Item, Json, Request
 
 from .base import Steps
-from .budget import answer_tokens
+from .budget import answer_tokens, check_at_least_1
 from .form_fields import Form
 from .outline import outline
-from .prompt_data import fill, text_of
+from .prompt_data import fill, prompt_of, text_of, with_instructions
 from .reply import check_room, completion_of, cut_of, json_of
 
 
@@ -44,8 +43,7 @@ class FillForm:
 
     def __post_init__(self) -> None:
         self.form.checked(dict(self.known), "known")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+        check_at_least_1("max_tokens", self.max_tokens)
 
     @cached_property
     def form(self) -> Form:
@@ -53,21 +51,21 @@ class FillForm:
         return Form(self.schema)
 
     @cached_property
-    def _system(self) -> Message:
+    def _system(self) -> str:
         text = fill(text_of("form", "system"), questions=outline(dict(self.schema)))
-        return Message("system", f"{text}\n{self.instructions}" if self.instructions else text)
+        return with_instructions(text, self.instructions)
 
     @cached_property
     def _reads_input(self) -> bool:
         """Whether what a field may be depends on the text."""
-        return has_verbatim(self.schema) or has_grounding(self.schema)
+        return reads_input(self.schema)
 
     @property
     def identity(self) -> dict[str, Json]:
         """What the answers depend on."""
         return {
             "schema": orjson.dumps(self.schema).decode(),
-            "prompt": [self._system.content, text_of("form", "known"), text_of("form", "user")],
+            "prompt": [self._system, text_of("form", "known"), text_of("form", "user")],
             "known": dict(self.known),
             "parameters": {"max_tokens": self.max_tokens},
         }
@@ -94,7 +92,7 @@ class FillForm:
         schema = self.form.with_known(known)
         source = orjson.dumps(schema).decode()
         return Request(
-            prompt=Prompt(messages=(self._system, Message("user", user)), shared_messages=1),
+            prompt=prompt_of(self._system, user),
             constraint=Constraint("json_schema", source, text if self._reads_input else ""),
             max_tokens=self.max_tokens or answer_tokens(schema, n_tokens),
         )

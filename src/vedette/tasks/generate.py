@@ -9,11 +9,10 @@ from typing import Literal
 import orjson
 
 from vedette.backends.base import Backend
-from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
+from vedette.errors import CapabilityMissing
 from vedette.json_text import json_text
 from vedette.types import (
     Answer,
-    Completion,
     Constraint,
     Item,
     Json,
@@ -24,8 +23,10 @@ from vedette.types import (
 )
 
 from .base import Steps
+from .budget import check_at_least_1
 from .outline import example_of, outline
 from .prompt_data import fill, text_of
+from .reply import completion_of, cut_of, json_of
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,7 @@ class Generate:
     name: str = field(default="generate", init=False)
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 1:
-            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+        check_at_least_1("max_tokens", self.max_tokens)
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -109,22 +109,12 @@ class Generate:
                 think=self.think,
             )
         ]
-        if not isinstance(result, Completion):
-            raise TypeError("generate asked for a completion")
-        cut = result.cut or ("length" if result.finish_reason == "length" else None)
-        extra: dict[str, Json] = {"cut": cut} if cut else {}
-        if result.thought:
-            extra["thought"] = result.thought
-        return Answer(value=self._value(result.text), usage=result.usage, extra=extra)
-
-    def _value(self, text: str) -> Json:
-        if not self._is_json:
-            return text
-        try:
-            value: Json = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
-            raise ConstraintFailed(f"the answer is not JSON: {error.msg}") from error
-        return value
+        completion = completion_of(result)
+        extra = cut_of(completion)
+        if completion.thought:
+            extra["thought"] = completion.thought
+        value = json_of(completion) if self._is_json else completion.text
+        return Answer(value=value, usage=completion.usage, extra=extra)
 
 
 def _plain(value: object) -> Json:

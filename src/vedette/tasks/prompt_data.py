@@ -7,6 +7,8 @@ import tomllib
 from functools import lru_cache
 from importlib.resources import files
 
+from vedette.types import Message, Prompt
+
 
 @lru_cache(maxsize=32)
 def load_prompt(task: str) -> dict[str, str | list[str]]:
@@ -28,3 +30,14 @@ def fill(template: str, **values: str) -> str:
     # In one pass: what a value brings along is never filled in itself.
     names = "|".join(map(re.escape, values))
     return re.sub("{(" + names + ")}", lambda found: values[found.group(1)], template)
+
+
+def with_instructions(text: str, instructions: str) -> str:
+    """What a task says, and the user's sentence after it, if there is one."""
+    return f"{text}\n{instructions}" if instructions else text
+
+
+def prompt_of(system: str, user: str) -> Prompt:
+    """The system turn, which all items share, and the item's own."""
+    messages = (Message("system", system), Message("user", user))
+    return Prompt(messages=messages, shared_messages=1)

@@ -45,7 +45,8 @@ def json_of(completion: Completion) -> Json:
         value: Json = orjson.loads(completion.text)
     except orjson.JSONDecodeError as error:
         raise ConstraintFailed(
-            f"the answer is not JSON: {error.msg} (finish reason {completion.finish_reason})"
+            f"the answer is not JSON: {error.msg} (after {completion.usage.completion_tokens} "
+            f"tokens, finish reason {completion.finish_reason})"
         ) from error
     return value
 

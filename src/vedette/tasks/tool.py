@@ -11,6 +11,7 @@ import orjson
 
 from vedette.backends.base import Backend
 from vedette.decide.closed import Decision, decide
+from vedette.engine.constraint.grounded import reads_input
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
 from vedette.types import (
     Answer,
@@ -18,16 +19,14 @@ from vedette.types import (
     Constraint,
     Item,
     Json,
-    Message,
-    Prompt,
     Request,
     ScoreRequest,
     Usage,
 )
 
 from .base import Steps
-from .budget import answer_tokens
-from .prompt_data import fill, text_of
+from .budget import answer_tokens, check_at_least_1
+from .prompt_data import fill, prompt_of, text_of, with_instructions
 from .reply import check_room, completion_of, cut_of, json_of, scores_of
 from .tool_defs import Tool, call_schema
 
@@ -60,12 +59,10 @@ class CallTools:
     def __post_init__(self) -> None:
         if not self.tools:
             raise InputError("the list of tools is empty", hint="give at least one definition")
-        if self.parallel < 1:
-            raise InputError(f"parallel is {self.parallel}; it must be at least 1")
+        check_at_least_1("parallel", self.parallel)
         if not 0 <= self.call_above < 1:
             raise InputError(f"call_above is {self.call_above}; it must be in [0, 1)")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+        check_at_least_1("max_tokens", self.max_tokens)
 
     @property
     def none_label(self) -> str:
@@ -88,33 +85,33 @@ class CallTools:
         return not self.required or (self.parallel == 1 and len(self.tools) > 1)
 
     @cached_property
-    def _choosing(self) -> Message:
+    def _choosing(self) -> str:
         listing = "\n".join(f"- {tool.summary}" for tool in self.tools)
         if self.required:
-            return self._system(fill(text_of("tool", "choose_required"), tools=listing))
-        text = fill(text_of("tool", "choose"), tools=listing, none=self.none_label)
-        return self._system(text)
+            text = fill(text_of("tool", "choose_required"), tools=listing)
+        else:
+            text = fill(text_of("tool", "choose"), tools=listing, none=self.none_label)
+        return with_instructions(text, self.instructions)
 
-    def _system(self, text: str) -> Message:
-        return Message("system", f"{text}\n{self.instructions}" if self.instructions else text)
-
-    def _calling(self, tool: Tool) -> Message:
-        return self._system(fill(text_of("tool", "arguments"), tool=tool.manual))
+    def _calling(self, tool: Tool) -> str:
+        text = fill(text_of("tool", "arguments"), tool=tool.manual)
+        return with_instructions(text, self.instructions)
 
     @cached_property
-    def _calling_several(self) -> Message:
+    def _calling_several(self) -> str:
         listing = "\n".join(tool.manual for tool in self.tools)
-        return self._system(fill(text_of("tool", "several"), tools=listing))
+        text = fill(text_of("tool", "several"), tools=listing)
+        return with_instructions(text, self.instructions)
 
     @property
     def identity(self) -> dict[str, Json]:
         """What the answers depend on."""
-        one = [self._calling(tool).content for tool in self.tools]
+        one = [self._calling(tool) for tool in self.tools]
         return {
             "tools": [[tool.name, orjson.dumps(tool.parameters).decode()] for tool in self.tools],
             "prompt": [
-                *([self._choosing.content] if self.is_open else []),
-                *([self._calling_several.content] if self.parallel > 1 else one),
+                *([self._choosing] if self.is_open else []),
+                *([self._calling_several] if self.parallel > 1 else one),
             ],
             "parameters": {
                 "parallel": self.parallel,
@@ -126,21 +123,22 @@ class CallTools:
 
     def question(self, text: str) -> ScoreRequest:
         """Which tool, if any."""
-        return ScoreRequest(prompt=_prompt(self._choosing, text), choices=self.choices)
+        return ScoreRequest(prompt=prompt_of(self._choosing, text), choices=self.choices)
 
     def request(self, text: str, tool: Tool, n_tokens: int) -> Request:
         """The arguments of one tool, for a text of `n_tokens` tokens."""
-        return self._request(_prompt(self._calling(tool), text), dict(tool.parameters), n_tokens)
+        return self._request(self._calling(tool), text, dict(tool.parameters), n_tokens)
 
     def request_several(self, text: str, n_tokens: int) -> Request:
         """An array of calls."""
         schema = call_schema(self.tools, self.parallel)
-        return self._request(_prompt(self._calling_several, text), schema, n_tokens)
+        return self._request(self._calling_several, text, schema, n_tokens)
 
-    def _request(self, prompt: Prompt, schema: dict[str, Any], n_tokens: int) -> Request:
+    def _request(self, system: str, text: str, schema: dict[str, Any], n_tokens: int) -> Request:
+        source = orjson.dumps(schema).decode()
         return Request(
-            prompt=prompt,
-            constraint=Constraint("json_schema", orjson.dumps(schema).decode()),
+            prompt=prompt_of(system, text),
+            constraint=Constraint("json_schema", source, text if reads_input(schema) else ""),
             max_tokens=self.max_tokens or answer_tokens(schema, n_tokens),
         )
 
@@ -223,7 +221,3 @@ class CallTools:
             tool.name: jsonschema_rs.validator_for(dict(tool.parameters), validate_formats=True)
             for tool in self.tools
         }
-
-
-def _prompt(system: Message, text: str) -> Prompt:
-    return Prompt(messages=(system, Message("user", text)), shared_messages=1)

@@ -16,12 +16,19 @@ from typing import Any
 
 from vedette.errors import NothingQualifies, SchemaError
 
+from .verbatim import has_verbatim
+
 MAX_CANDIDATES = 200
 
 _KEYWORDS = ("x-evidence", "x-one-of-input")
 # Their keys are names, their values schemas: a property may be named like a keyword.
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _DATA = ("enum", "const", "default", "examples")
+
+
+def reads_input(schema: Any) -> bool:
+    """Whether what a field of the schema may be depends on the input."""
+    return has_verbatim(schema) or has_grounding(schema)
 
 
 def has_grounding(schema: Any) -> bool:

@@ -8,9 +8,10 @@ from functools import cached_property
 from vedette.backends.base import Backend
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
 from vedette.tasks.base import Steps
-from vedette.tasks.prompt_data import fill, text_of
+from vedette.tasks.budget import check_at_least_1
+from vedette.tasks.prompt_data import fill, prompt_of, text_of, with_instructions
 from vedette.tasks.reply import check_room, completion_of, cut_of
-from vedette.types import Answer, Constraint, Item, Json, Message, Prompt, Request
+from vedette.types import Answer, Constraint, Item, Json, Request
 
 from .database import Database
 from .grammar import grammar_of
@@ -42,18 +43,17 @@ class AskDatabase:
     def __post_init__(self) -> None:
         if self.rows < 0:
             raise InputError(f"rows is {self.rows}; it must be at least 0")
-        if self.max_tokens < 1:
-            raise InputError(f"max_tokens is {self.max_tokens}; it must be at least 1")
+        check_at_least_1("max_tokens", self.max_tokens)
         grammar_of(self.schema)
 
     @cached_property
-    def _system(self) -> Message:
+    def _system(self) -> str:
         text = fill(
             text_of("sql", "system"),
             tables=rendered(self.schema),
             dialect=_NAMES[self.schema.dialect],
         )
-        return Message("system", f"{text}\n{self.instructions}" if self.instructions else text)
+        return with_instructions(text, self.instructions)
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -61,16 +61,15 @@ class AskDatabase:
         return {
             "schema": self.schema.identity,
             "grammar": grammar_of(self.schema),
-            "prompt": self._system.content,
+            "prompt": self._system,
             "parameters": {"rows": self.rows, "max_tokens": self.max_tokens},
         }
 
     def request(self, question: str) -> Request:
         """The request for one question."""
-        messages = (self._system, Message("user", question))
         return Request(
-            prompt=Prompt(messages=messages, shared_messages=1),
-            constraint=Constraint("lark", grammar_of(self.schema, question)),
+            prompt=prompt_of(self._system, question),
+            constraint=Constraint("lark", grammar_of(self.schema, question), question),
             max_tokens=self.max_tokens,
         )
 
@@ -86,7 +85,7 @@ class AskDatabase:
         (result,) = yield [request]
         completion = completion_of(result)
         statement = completion.text
-        if completion.finish_reason == "length":
+        if completion.finish_reason == "length":  # a legal one, perhaps, but not the model's
             raise ConstraintFailed(f"the statement is not whole: {statement}")
         self.database.explain(statement)
         value: dict[str, Json] = {"sql": statement}

@@ -116,14 +116,15 @@ def _any_of(here: Here) -> None:
 
 def _one_of(here: Here) -> None:
     paths = [below(here.path, "oneOf", n) for n in range(len(here.schema["oneOf"]))]
-    if len(paths) > MAX_CASES:  # then the choice is left out, whatever its ways are
-        return here.choose("oneOf", [(here.holds("oneOf", n),) for n in range(len(paths))])
+    # With too many of them the choice is left out, whatever its ways are.
+    is_left_out = len(paths) > MAX_CASES
     ways: list[Way] = []
     for n, path in enumerate(paths):
-        rivals = here.overlapping(path, [other for other in paths if other != path])
+        others = [] if is_left_out else [other for other in paths if other != path]
+        rivals = here.overlapping(path, others)
         failing = (here.fails("oneOf", "oneOf", rival[-1]) for rival in rivals)
         ways.append((here.holds("oneOf", n), *failing))
-    return here.choose("oneOf", ways)
+    here.choose("oneOf", ways)
 
 
 def _not(here: Here) -> None:
