@@ -85,11 +85,19 @@ def main() -> int:
             rows = [*csv.DictReader(source)]
     except OSError as error:
         parser.error(f"cannot read {error.filename}: {error.strerror}")
+    except (UnicodeDecodeError, csv.Error) as error:
+        parser.error(f"cannot read {args.structured}: {error}")
+    missing = {"Component", "PID", "Content"} - {*(rows[0] if rows else ())}
+    if missing:
+        parser.error(f"{args.structured} has no column {sorted(missing)[0]!r}")
     if len(lines) != len(rows):
         parser.error(f"{len(lines)} lines and {len(rows)} parsed rows do not go together")
     if not 0 < args.rows < len(rows):
         parser.error(f"--rows is {args.rows}; it must be 1 to {len(rows) - 1}")
-    make_job(lines, rows, args.rows, args.out)
+    try:
+        make_job(lines, rows, args.rows, args.out)
+    except OSError as error:
+        parser.error(f"cannot write {error.filename}: {error.strerror}")
     print(f"{args.rows} rows in {args.out}")
     return 0
 

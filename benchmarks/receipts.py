@@ -22,6 +22,7 @@ from typing import Any
 
 import jsonschema_rs
 from common import say, table
+from kept import json_lines
 
 from vedette.backends.local import LocalBackend
 from vedette.batch.runner import Job, run
@@ -110,11 +111,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.items < 1:
         parser.error(f"--items is {args.items}; it must be at least 1")
-    if not args.data.is_file():
-        parser.error(f"there is no file {args.data}")
-    with args.data.open(encoding="utf-8") as source:
-        rows = [json.loads(line) for line in source][: args.items]
     try:
+        rows = json_lines(args.data, "id", "text", "fields")[: args.items]
         backend = LocalBackend(args.model)
         try:
             with tempfile.TemporaryDirectory() as folder:

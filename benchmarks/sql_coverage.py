@@ -9,17 +9,18 @@ change to what it says, and held against the grammar of its database.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
 
+from kept import json_lines
 from llguidance import LLMatcher
 from sql_spelling import respelt
-from sql_spider import build
+from sql_spider import build, described_in
 from sqlglot.errors import SqlglotError
 
 from vedette.engine.constraint.schema.grammar import byte_tokenizer
+from vedette.errors import VedetteError
 from vedette.tasks.sql.database import Database
 from vedette.tasks.sql.grammar import grammar_of
 from vedette.tasks.sql.reflect import read_schema
@@ -47,11 +48,11 @@ def main() -> int:
     parser.add_argument("tables", type=Path)
     parser.add_argument("--show", type=int, default=10, help="statements that cannot be said")
     args = parser.parse_args()
-    for path in (args.questions, args.tables):
-        if not path.is_file():
-            parser.error(f"there is no file {path}")
-    described = {entry["db_id"]: entry for entry in json.loads(args.tables.read_text())}
-    rows = [json.loads(line) for line in args.questions.read_text().splitlines()]
+    try:
+        described = described_in(args.tables)
+        rows = json_lines(args.questions, "db_id", "query")
+    except VedetteError as error:
+        parser.error(str(error))
     known: dict[str, tuple[Schema, LLMatcher]] = {}
     stopped = []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """Questions of Spider to SQL, under the grammar and free: does it run, and is it right?
 
     python benchmarks/sql_spider.py spider_dev.jsonl spider_tables.json \\
-        [--model NAME] [--items 500] [--free] [--out answers.jsonl]
+        [--model NAME] [--items 500] [--free] [--width 8] [--out answers.jsonl]
 
 The databases are built from the tables file, empty, with types and keys. Each statement is
 planned by SQLite (EXPLAIN); what it refuses for a name that does not exist is counted apart. A
@@ -14,24 +14,26 @@ match. Answers go to --out as they come, and a run that is begun again takes the
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 import sqlite3
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import sqlglot
 from common import say, table
+from kept import Kept, json_file, json_lines
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from vedette.backends.base import Handle
 from vedette.backends.local import LocalBackend
-from vedette.errors import VedetteError
+from vedette.errors import InputError, VedetteError
 from vedette.tasks.sql.database import Database
 from vedette.tasks.sql.reflect import read_schema
 from vedette.tasks.sql.task import AskDatabase
@@ -49,6 +51,14 @@ class Verdict:
     plans: bool
     unknown_name: bool
     right: bool
+
+
+def described_in(path: Path) -> dict[str, dict]:
+    """Spider's databases by name. Raises `InputError`."""
+    entries = json_file(path)
+    if not isinstance(entries, list) or not all("db_id" in entry for entry in entries):
+        raise InputError(f"{path} is no list of databases")
+    return {entry["db_id"]: entry for entry in entries}
 
 
 def build(folder: Path, described: dict) -> Path:
@@ -172,50 +182,66 @@ class Asker:
             self._tasks[db_id] = AskDatabase(database, read_schema(database))
         return self._tasks[db_id]
 
-    def ask(self, db_id: str, question: str, *, free: bool) -> tuple[str, int, float]:
-        """The statement, its tokens and the seconds it took."""
-        begun, task = time.perf_counter(), self.task(db_id)
-        request = task.request(question)
+    def submit(self, db_id: str, question: str, *, free: bool) -> Handle:
+        """Ask for a statement."""
+        request = self.task(db_id).request(question)
         if free:
             prompt = Prompt(messages=request.prompt.messages, shared_messages=1)
             request = Request(prompt=prompt, max_tokens=request.max_tokens)
-        done = self._backend.submit(request).result()
-        found = _STATEMENT.search(done.text)
-        statement = " ".join((found.group() if found else done.text).split())
-        return statement, done.usage.completion_tokens, time.perf_counter() - begun
+        return self._backend.submit(request)
 
 
-def run(args: argparse.Namespace, backend: LocalBackend, folder: Path) -> list[dict]:
-    """Ask all questions that --out does not have yet; all answers, in order."""
-    with open(args.tables) as source:
-        described = {entry["db_id"]: entry for entry in json.load(source)}
-    with open(args.questions) as source:
-        rows = [json.loads(line) for line in source]
+def statement_of(text: str) -> str:
+    """The statement in an answer, which free ones wrap in words."""
+    found = _STATEMENT.search(text)
+    return " ".join((found.group() if found else text).split())
+
+
+def run(args: argparse.Namespace, asker: Asker, rows: list[dict], kept: Kept) -> list[dict]:
+    """Ask all questions that are not answered yet, `--width` at once; all answers, in order."""
     chosen = random.Random(SEED).sample(range(len(rows)), min(args.items, len(rows)))
     chosen.sort(key=lambda n: (rows[n]["db_id"], n))
-    known: dict[tuple[int, bool], dict] = {}
-    if args.out and args.out.exists():
-        for line in args.out.read_text().splitlines():
-            answer = json.loads(line)
-            known[answer["row"], answer["free"]] = answer
-    asker = Asker(backend, described, folder)
-    modes = [False, True] if args.free else [False]
-    done = []
-    for count, number in enumerate(chosen):
-        row = rows[number]
-        for free in modes:
-            answer = known.get((number, free))
-            if answer is None:
-                text, tokens, seconds = asker.ask(row["db_id"], row["question"], free=free)
-                answer = {"row": number, "free": free, "sql": text, "tokens": tokens, "s": seconds}
-                if args.out:
-                    with args.out.open("a") as out:
-                        out.write(json.dumps(answer) + "\n")
+    answers: list[dict] = []
+    for free in [False, True] if args.free else [False]:
+        ask_all(args.width, asker, [(n, rows[n]) for n in chosen], free, kept)
+        for number in chosen:
+            row, answer = rows[number], kept.get(key_of(number, free))
+            assert answer is not None
             database = asker.task(row["db_id"]).database
-            done.append({**answer, "verdict": verdict(database, answer["sql"], row["query"])})
-        if (count + 1) % 25 == 0:
-            say(f"{count + 1} of {len(chosen)} questions")
-    return done
+            judged = verdict(database, answer["sql"], row["query"])
+            answers.append({**answer, "free": free, "verdict": judged})
+    return answers
+
+
+def key_of(number: int, free: bool) -> str:
+    """What an answer is kept by."""
+    return f"{number} {'free' if free else 'grammar'}"
+
+
+def ask_all(width: int, asker: Asker, rows: list[tuple[int, dict]], free: bool, kept: Kept) -> None:
+    """Keep an answer to each row; its seconds are its share of the time they took together."""
+    waiting: deque[tuple[str, Handle]] = deque()
+    begun = time.perf_counter()
+
+    def finish_one() -> None:
+        nonlocal begun
+        key, handle = waiting.popleft()
+        done = handle.result()
+        now = time.perf_counter()
+        tokens = done.usage.completion_tokens
+        kept.add(key, {"sql": statement_of(done.text), "tokens": tokens, "s": now - begun})
+        begun = now
+
+    for count, (number, row) in enumerate(rows, 1):
+        key = key_of(number, free)
+        if kept.get(key) is None:
+            waiting.append((key, asker.submit(row["db_id"], row["question"], free=free)))
+        if len(waiting) == width:
+            finish_one()
+        if count % 25 == 0:
+            say(f"{count} of {len(rows)} questions")
+    while waiting:
+        finish_one()
 
 
 def report(answers: list[dict]) -> str:
@@ -249,23 +275,27 @@ def main() -> int:
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--items", type=int, default=500)
     parser.add_argument("--free", action="store_true", help="ask without the grammar as well")
+    parser.add_argument("--width", type=int, default=8, help="questions at once")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    if args.items < 1:
-        parser.error(f"--items is {args.items}; it must be at least 1")
-    for path in (args.questions, args.tables):
-        if not path.is_file():
-            parser.error(f"there is no file {path}")
+    for name in ("items", "width"):
+        if getattr(args, name) < 1:
+            parser.error(f"--{name} is {getattr(args, name)}; it must be at least 1")
     try:
+        rows = json_lines(args.questions, "db_id", "question", "query")
+        described = described_in(args.tables)
+        kept = Kept(args.out, {"benchmark": "sql_spider", "model": args.model})
         backend = LocalBackend(args.model)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                print(report(run(args, backend, Path(folder))))
+                answers = run(args, Asker(backend, described, Path(folder)), rows, kept)
         finally:
             backend.close()
     except VedetteError as error:
         say(f"error: {error}")
         return 2
+    print(f"{args.model}, {args.width} questions at once")
+    print(report(answers))
     return 0
 
 

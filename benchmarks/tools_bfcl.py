@@ -26,11 +26,13 @@ from typing import Any
 import httpx2
 import jsonschema_rs
 from common import say, table
+from kept import Kept, json_lines
 
 from vedette.backends.local import LocalBackend
 from vedette.batch.single import answer_item
 from vedette.bench.find_peer import find_peer
 from vedette.bench.peer import Peer, PeerOptions
+from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.errors import VedetteError
 from vedette.tasks.tool import CallTools
 from vedette.tasks.tool_defs import tools_of
@@ -164,32 +166,26 @@ Rows = list[tuple[dict, dict | None]]
 def chosen(args: argparse.Namespace) -> Rows:
     """As many of either kind, the same ones each time, with what is right."""
     found: Rows = []
-    with open(args.answers) as source:
-        truths = {r["id"]: r["ground_truth"][0] for r in map(json.loads, source)}
+    lines = json_lines(args.answers, "id", "ground_truth")
+    truths = {line["id"]: line["ground_truth"][0] for line in lines}
     for path in (args.simple, args.irrelevance):
-        with open(path) as source:
-            rows = [json.loads(line) for line in source]
+        rows = json_lines(path, "id", "question", "function")
         picked = random.Random(SEED).sample(rows, min(args.items, len(rows)))
         found += [(row, truths.get(row["id"])) for row in picked]
     return found
 
 
-def ask_all(side: str, rows: Rows, ask: Callable[[dict], dict], out: Path | None) -> list[dict]:
-    """Every answer of one side, taken from `out` where it is there already."""
-    known: dict[str, dict] = {}
-    if out and out.exists():
-        lines = map(json.loads, out.read_text().splitlines())
-        known = {line["id"]: line for line in lines if line["side"] == side}
+def ask_all(side: str, rows: Rows, ask: Callable[[dict], dict], kept: Kept) -> list[dict]:
+    """Every answer of one side, those that are kept as they are."""
     answers = []
     for count, (row, truth) in enumerate(rows, 1):
-        answer = known.get(row["id"])
+        key = f"{side} {row['id']}"
+        answer = kept.get(key)
         if answer is None:
             begun = time.perf_counter()
-            answer = {"side": side, "id": row["id"], **ask(row)}
+            answer = ask(row)
             answer["s"] = time.perf_counter() - begun
-            if out:
-                with out.open("a") as file:
-                    file.write(json.dumps(answer) + "\n")
+            kept.add(key, answer)
         answers.append(
             {**answer, **judge(row, answer["calls"], truth), "simple": truth is not None}
         )
@@ -218,6 +214,25 @@ def line_of(side: str, answers: list[dict]) -> tuple[str, ...]:
     )
 
 
+def measure(args: argparse.Namespace, rows: Rows, kept: Kept) -> list[tuple[str, ...]]:
+    """The rows of the report, a side each."""
+    backend = LocalBackend(args.model)
+    try:
+        answers = ask_all("vedette", rows, lambda row: ours(backend, row), kept)
+        model, threads = backend.engine.model.path, backend.engine.options.threads
+    finally:
+        backend.close()
+    lines = [line_of("vedette", answers)]
+    if args.peer:
+        with (
+            Peer(find_peer(args.peer), model, PeerOptions(threads=threads)) as peer,
+            httpx2.Client(base_url=peer.url, timeout=600, trust_env=False) as client,
+        ):
+            answers = ask_all("llama-server", rows, lambda row: theirs(client, row), kept)
+        lines.append(line_of("llama-server", answers))
+    return lines
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -231,28 +246,17 @@ def main() -> int:
     args = parser.parse_args()
     if args.items < 1:
         parser.error(f"--items is {args.items}; it must be at least 1")
-    lines = []
     try:
         rows = chosen(args)
-        backend = LocalBackend(args.model)
-        try:
-            answers = ask_all("vedette", rows, lambda row: ours(backend, row), args.out)
-            model, threads = backend.engine.model.path, backend.engine.options.threads
-        finally:
-            backend.close()
-        lines.append(line_of("vedette", answers))
-        if args.peer:
-            with (
-                Peer(find_peer(args.peer), model, PeerOptions(threads=threads)) as peer,
-                httpx2.Client(base_url=peer.url, timeout=600, trust_env=False) as client,
-            ):
-                answers = ask_all("llama-server", rows, lambda row: theirs(client, row), args.out)
-            lines.append(line_of("llama-server", answers))
-    except OSError as error:
-        parser.error(f"cannot read {error.filename}: {error.strerror}")
+        kept = Kept(args.out, {"benchmark": "tools_bfcl", "model": args.model})
+        with stopped_by_sigterm():
+            lines = measure(args, rows, kept)
     except VedetteError as error:
         say(f"error: {error}")
         return 2
+    except KeyboardInterrupt:
+        say("stopped")
+        return 130
     print(f"{args.model}, {args.items} questions of each kind")
     head = ("side", "well-formed", "errors", "called", "name", "name and arguments")
     print(table((*head, "none where irrelevant", "s each"), lines))
