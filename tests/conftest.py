@@ -13,9 +13,11 @@ from tiny_gguf import TINY_KINDS, TinyKind, build_tiny
 # A shell that starts the tests in the background has them ignore Ctrl-C, and their children too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says nothing about it; machines are busy.
-settings.register_profile("patient", parent=settings(), deadline=None)
-settings.load_profile("patient")
+# How long an example takes says nothing about it; machines are busy. The same examples each time,
+# so that a change is what makes a test fail; `--hypothesis-profile wide` looks for new ones.
+settings.register_profile("wide", parent=settings(), deadline=None)
+settings.register_profile("same", parent=settings(), deadline=None, derandomize=True)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -109,6 +109,8 @@ def test_headline_and_exit_code_fit_the_end(summary, code, words):
 
 
 def test_the_summary_is_json_and_a_table():
-    summary = Summary(items=3, ok=3, asked=3, wall_s=1.5)
+    summary = Summary(items=3, ok=3, asked=3, wall_s=1.5, schema_tokens=40)
+    assert ("tokens of the schema in each prompt", "40") in summary.facts()
+    assert summary.as_dict()["schema_tokens"] == 40
     assert json.loads(json.dumps(summary.as_dict()))["items_per_s"] == 2.0
     assert summary.as_table().row_count == len(summary.facts())

@@ -69,6 +69,19 @@ def test_multi_gives_a_list_of_labels(desk):
 
 
 @pytest.mark.parametrize("multi", [[], ["--multi"]])
+def test_evidence_is_copied_from_the_row(desk, multi):
+    options = ["--labels", "good,bad", "--evidence", *multi, "--out", desk.out]
+    assert desk.run(desk.input, *options) == 0
+    for text, line in zip(ROWS, desk.lines(), strict=True):
+        if line.get("empty"):
+            continue
+        found = line["value"]["evidence"]
+        for words in found.values() if multi else [found]:
+            start, end = words["span"]
+            assert text[start:end] == words["words"] != ""
+
+
+@pytest.mark.parametrize("multi", [[], ["--multi"]])
 def test_show_prompt_shows_labels_and_examples(desk, multi):
     rows = desk.write("rows.jsonl", '{"text": "a {label}", "label": "bad"}\n')
     options = ["--labels", "good,bad", "--examples", rows, "--show-prompt", *multi]

@@ -7,7 +7,7 @@ import pytest
 from llguidance import LLMatcher
 
 from vedette.engine.constraint.grounded import MAX_CANDIDATES, ground, has_grounding
-from vedette.engine.constraint.json_schema import grammar_of_schema
+from vedette.engine.constraint.json_schema import grammar_of_schema, schema_report
 from vedette.errors import SchemaError
 
 LEVEL = {
@@ -144,3 +144,15 @@ def test_grounded_and_verbatim_fields_go_together_in_one_grammar():
     assert not LLMatcher.validate_grammar(grammar)
     assert "alpha" in grammar
     assert "ERROR" not in grammar
+
+
+def test_what_the_input_must_bear_out_is_in_the_report_and_notes_are_not():
+    fields = {
+        "level": {"enum": ["a", "b"], "x-evidence": {"a": "A"}},
+        "service": {"type": "string", "x-one-of-input": "[a-z]+"},
+        "message": {"type": "string", "x-verbatim": True, "x-label": "Message"},
+    }
+    report = schema_report({"properties": fields})
+    entries = [(e.pointer, e.verdict) for e in report.keywords if e.keyword.startswith("x-")]
+    assert entries == [(f"/properties/{name}", "enforced") for name in fields]
+    assert report.unknown == ()

@@ -192,6 +192,8 @@ def same(schema: Any, values: list[Any], **options: Any) -> None:
     try:
         matcher = SchemaMatcher(schema, strict=True, formats=False, **options)
     except SchemaRefused as refusal:
+        if "so narrow a range" in refusal.message:  # between 1 and 1.5, without the two
+            return
         if "nothing can be valid" not in refusal.message:
             raise
         assert not any(map(true.is_valid, values))
@@ -775,6 +777,8 @@ def test_each_keyword_has_a_verdict_at_its_place() -> None:
     [
         ({"propertys": {}}, "propertys", "is properties meant?"),
         ({"maxlength": 3}, "maxlength", "is maxLength meant?"),
+        ({"x-verbatm": True}, "x-verbatm", "is x-verbatim meant?"),
+        ({"verbatim": True}, "verbatim", "is x-verbatim meant?"),
         ({"frobnicate": 3}, "frobnicate", "not a keyword of draft 2020-12"),
         ({"$schema": DRAFT_7, "prefixItems": []}, "prefixItems", "not a keyword of draft 7"),
         (

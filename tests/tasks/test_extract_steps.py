@@ -70,6 +70,24 @@ def test_without_examples_the_form_of_the_answer_is_shown():
     assert system.content.endswith('{"name": "...", "tags": ["..."]}')
 
 
+def test_for_a_tuned_model_nothing_is_said_but_the_text():
+    task = Extract(SCHEMA, prompt_schema=False)
+    assert [m.content for m in task.prompt("mine").messages] == ["mine"]
+    assert task.prompt("mine").shared_messages == 0
+    assert task.schema_prompt == ""
+    told = Extract(SCHEMA, prompt_schema=False, instructions="Be brief.")
+    assert [m.content for m in told.shared_messages] == ["Be brief."]
+    assert task.identity != told.identity != Extract(SCHEMA).identity
+
+
+def test_what_shows_the_schema_is_known():
+    (system,) = Extract(SCHEMA).shared_messages
+    lines, form = Extract(SCHEMA).schema_prompt.rsplit("\n", 1)
+    assert "- name: text or null" in lines
+    assert lines.splitlines()[0] in system.content
+    assert form in system.content
+
+
 def test_a_verbatim_schema_reads_the_input_and_tells_the_spans():
     answer, asked = run_by_hand(Extract(verbatim_schema()), "ab x", always(ANSWER))
     assert asked[0][0].constraint.input == "ab x"

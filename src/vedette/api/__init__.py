@@ -45,6 +45,7 @@ def Extract(
     examples: Iterable[tuple[str, Json]] = (),
     instructions: str = "",
     max_tokens: int | None = None,
+    prompt_schema: bool = True,
 ) -> ExtractTask:
     """The extract task, for `map`. `schema`: a JSON Schema, a pydantic model, or a field list."""
     return ExtractTask(
@@ -52,6 +53,7 @@ def Extract(
         examples=tuple(Example(text, value) for text, value in examples),
         instructions=instructions,
         max_tokens=max_tokens,
+        prompt_schema=prompt_schema,
     )
 
 
@@ -60,12 +62,14 @@ def Classify(
     *,
     examples: Iterable[tuple[str, str]] = (),
     multi: bool = False,
+    evidence: bool = False,
 ) -> ClassifyTask:
     """The classify task, for `map`. `labels`: names, or names with descriptions."""
     return ClassifyTask(
         labels=_labels(labels),
         examples=tuple(LabelledText(text, (label,)) for text, label in examples),
         multi=multi,
+        evidence=evidence,
     )
 
 

@@ -12,7 +12,7 @@ import orjson
 
 from vedette.backends.base import Backend
 from vedette.errors import DiskFull, FileError, InputError
-from vedette.tasks.base import Learner, Task
+from vedette.tasks.base import Learner, ShowsSchema, Task
 from vedette.types import Item
 
 from .drive import RETRY_AFTER_S, Driver
@@ -177,6 +177,7 @@ class _Runner:
             duplicates=self._duplicates,
             bad_rows=self._bad_rows,
             usage=self._driver.usage,
+            schema_tokens=self._schema_tokens(),
             wall_s=time.monotonic() - self._began_s,
             total=self._total,
             interrupted=self._interrupt.requested,
@@ -184,6 +185,11 @@ class _Runner:
             journal=journal,
             notes=notes,
         )
+
+    def _schema_tokens(self) -> int:
+        task = self._job.task
+        shown = task.schema_prompt if isinstance(task, ShowsSchema) else ""
+        return self._job.backend.count_tokens(shown) if shown else 0
 
     def _work_through(self, feed: Feed) -> None:
         while not self._interrupt.requested:

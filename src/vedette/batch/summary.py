@@ -19,8 +19,8 @@ class Summary:
     backend in this run; done_again: those of them that an earlier run had begun and not finished.
     retried: rows whose recorded error was dropped to ask them again. from_journal: answered by an
     earlier run. duplicates: answered by an identical row. bad_rows: could not be read.
-    usage: tokens of this run. When `interrupted`, rows that were read and not answered count
-    in none of these.
+    usage: tokens of this run. schema_tokens: what each prompt spends on showing the schema. When
+    `interrupted`, rows that were read and not answered count in none of these.
     """
 
     items: int = 0
@@ -34,6 +34,7 @@ class Summary:
     duplicates: int = 0
     bad_rows: int = 0
     usage: Usage = field(default_factory=Usage)
+    schema_tokens: int = 0
     wall_s: float = 0.0
     total: int | None = None
     interrupted: bool = False
@@ -101,6 +102,7 @@ class Summary:
                 "forced_tokens": self.usage.forced_tokens,
                 "sampled_tokens": self.usage.sampled_tokens,
             },
+            "schema_tokens": self.schema_tokens,
             "total": self.total,
             "interrupted": self.interrupted,
             "out": self.out,
@@ -126,6 +128,7 @@ class Summary:
             ("asked again", self.retried),
             ("done again", self.done_again),
             ("requests retried", self.retried_requests),
+            ("tokens of the schema in each prompt", self.schema_tokens),
         ):
             if count:
                 lines.append((name, f"{count:,}"))

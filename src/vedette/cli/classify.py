@@ -13,6 +13,7 @@ def classify(
     multi: bool = False,
     examples: str | None = None,
     prior: Literal["stream", "content-free", "none"] = "stream",
+    evidence: bool = False,
     instructions: str = "",
     options: JobOptions | None = None,
 ) -> int:
@@ -33,6 +34,8 @@ def classify(
         Correct for the labels that the model prefers whatever it reads: measured on the first 64
         texts of the job (stream), which should be a fair mixture; on texts that say nothing
         (content-free); or not at all. There is no such correction with --multi.
+    evidence
+        Copy from the text the words that the label rests on, with their offsets.
     instructions
         A sentence more for the model.
     """
@@ -47,6 +50,7 @@ def classify(
         examples=rows,
         multi=multi,
         prior=prior,
+        evidence=evidence,
         instructions=instructions,
     )
     return run_job(task, paths, options or JobOptions())

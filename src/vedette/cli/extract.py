@@ -14,6 +14,7 @@ def extract(
     examples: str | None = None,
     instructions: str = "",
     max_tokens: int | None = None,
+    prompt_schema: bool = True,
     options: JobOptions | None = None,
 ) -> int:
     """Turn texts into JSON that fits a schema, one result line for each row.
@@ -34,6 +35,8 @@ def extract(
         A sentence more for the model.
     max_tokens
         Most tokens of an answer; by default what the schema can need.
+    prompt_schema
+        Show the schema to the model; --prompt-schema false leaves it out, for fine-tuned models.
     """
     from vedette.cli.schema import read_schema
     from vedette.tasks.examples import extract_examples
@@ -48,5 +51,11 @@ def extract(
     if verbatim:
         body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
     rows = extract_examples(read_text(examples, "examples"), examples) if examples else ()
-    task = Extract(schema=body, examples=rows, instructions=instructions, max_tokens=max_tokens)
+    task = Extract(
+        schema=body,
+        examples=rows,
+        instructions=instructions,
+        max_tokens=max_tokens,
+        prompt_schema=prompt_schema,
+    )
     return run_job(task, paths, options or JobOptions())

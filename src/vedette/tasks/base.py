@@ -36,6 +36,16 @@ class Task(Protocol):
 
 
 @runtime_checkable
+class ShowsSchema(Protocol):
+    """A task whose prompt shows its schema to the model."""
+
+    @property
+    def schema_prompt(self) -> str:
+        """That part of the prompt; empty if it is left out."""
+        ...
+
+
+@runtime_checkable
 class Learner(Task, Protocol):
     """A task that looks at the first texts of a job before it answers any of them.
 

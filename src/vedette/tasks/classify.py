@@ -15,8 +15,10 @@ from vedette.errors import CapabilityMissing, InputTooLong, LabelError
 from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Scores, Usage
 
 from .base import Steps, Task
+from .evidence import evidence_of, evidence_request
 from .labels import Label, check_labels
 from .prompt_data import fill, load_prompt, text_of, with_instructions
+from .reply import scores_of
 
 MAX_INPUT_TOKENS = 3500
 YES_NO = ("yes", "no")
@@ -42,7 +44,9 @@ class Classify:
     different texts of a job (batch calibration, Zhou et al. 2023, arXiv 2309.17249), which
     supposes that they are a fair mixture; `content-free` measures it once on texts that say
     nothing, as `stream` does too where there are fewer than `LEAST_STUDY_ROWS`; `none` leaves
-    the scores as they are. `multi` has no such correction.
+    the scores as they are. `multi` has no such correction. `evidence` has the model copy the words
+    of the text that its label (each label that applies, with `multi`) rests on, which costs one
+    short answer each.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
@@ -51,6 +55,7 @@ class Classify:
     multi: bool = False
     prior: str = "stream"
     instructions: str = ""
+    evidence: bool = False
     stream_prior: tuple[float, ...] | None = field(default=None, kw_only=True)
     known: dict[str, Answer] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
     name: str = field(default="classify", init=False)
@@ -129,15 +134,18 @@ class Classify:
                 "multi": self.multi,
                 "prior": self.prior,
                 "study_rows": self.study_rows,
+                **({"evidence": text_of("classify", "evidence")} if self.evidence else {}),
             },
         }
 
     def prompt(self, text: str) -> Prompt:
         """The prompt for one text (of a single-label question)."""
+        return self._prompt(Message("user", self._user(text)))
+
+    def _prompt(self, user: Message) -> Prompt:
         shared = self.shared_messages
-        return Prompt(
-            messages=(*shared, Message("user", self._user(text))), shared_messages=len(shared)
-        )
+        # Where the text is asked about twice, it is kept as well.
+        return Prompt((*shared, user), shared_messages=len(shared) + self.evidence)
 
     def request(self, text: str) -> ScoreRequest:
         """The question for one text."""
@@ -145,13 +153,8 @@ class Classify:
 
     def requests_multi(self, text: str) -> list[ScoreRequest]:
         """A yes/no question for each label."""
-        shared = self.shared_messages
-        asks = []
-        for label in self.labels:
-            user = Message("user", self._user_multi(text, label))
-            prompt = Prompt(messages=(*shared, user), shared_messages=len(shared))
-            asks.append(ScoreRequest(prompt=prompt, choices=YES_NO))
-        return asks
+        users = (Message("user", self._user_multi(text, label)) for label in self.labels)
+        return [ScoreRequest(prompt=self._prompt(user), choices=YES_NO) for user in users]
 
     @property
     def study_rows(self) -> int:
@@ -192,6 +195,8 @@ class Classify:
         """See `Task.steps`."""
         if not backend.capabilities.can_score:
             raise CapabilityMissing("classify needs a backend that can score choices")
+        if self.evidence and not backend.capabilities.can_constrain:
+            raise CapabilityMissing("evidence needs a backend that can constrain its output")
         if not item.text.strip():
             value: Json = [] if self.multi else None
             return Answer(value={"labels" if self.multi else "label": value}, extra={"empty": True})
@@ -202,6 +207,10 @@ class Classify:
                 f"the text has {n_tokens} tokens; a label can be trusted up to {limit}",
                 hint="split the text, or classify a summary of it",
             )
+        answer = yield from self._decided(item, backend)
+        return (yield from self._with_evidence(item.text, answer)) if self.evidence else answer
+
+    def _decided(self, item: Item, backend: Backend) -> Steps:
         if self.multi:
             results = yield self.requests_multi(item.text)
             return self._multi_answer(results)
@@ -212,9 +221,29 @@ class Classify:
         free = [] if prior or self.prior == "none" else self._content_free()
         results = yield [self.request(item.text), *free]
         if free:
-            prior = mean_prior([_scores(result).logprobs for result in results[1:]])
+            prior = mean_prior([scores_of(result).logprobs for result in results[1:]])
             self._priors[backend] = prior
-        return self._answer(_scores(results[0]), prior)
+        return self._answer(scores_of(results[0]), prior)
+
+    def _with_evidence(self, text: str, answer: Answer) -> Steps:
+        value = cast(dict[str, Json], answer.value)
+        if self.multi:
+            chosen = cast(list[str], value["labels"])
+            prompts = [ask.prompt for ask in self.requests_multi(text)]
+            asked = [(label, prompts[self.names.index(label)], YES_NO[0]) for label in chosen]
+        else:
+            label = cast(str, value["label"])
+            asked = [(label, self.prompt(text), label)]
+        results = yield [
+            evidence_request(prompt, said, label, text) for label, prompt, said in asked
+        ]
+        found: dict[str, Json] = {
+            label: evidence_of(result, text)
+            for (label, _, _), result in zip(asked, results, strict=True)
+        }
+        usage = sum((result.usage for result in results), answer.usage)
+        evidence = found if self.multi else found[asked[0][0]]
+        return replace(answer, value={**value, "evidence": evidence}, usage=usage)
 
     def _content_free(self) -> list[ScoreRequest]:
         texts = load_prompt("classify")["content_free"]
@@ -225,7 +254,7 @@ class Classify:
         return Answer(value=_as_json(decision), usage=scores.usage)
 
     def _multi_answer(self, results: Sequence[Result]) -> Answer:
-        decisions = [decide(YES_NO, _scores(result).logprobs) for result in results]
+        decisions = [decide(YES_NO, scores_of(result).logprobs) for result in results]
         applies = {
             name: round(decision.probabilities[0], 4)
             for name, decision in zip(self.names, decisions, strict=True)
@@ -250,18 +279,12 @@ class _RawScores:
         asking = self.task.steps(item, backend)
         results = yield next(asking)
         asking.close()
-        scores = _scores(results[0])
+        scores = scores_of(results[0])
         return Answer(value=[*scores.logprobs], usage=scores.usage)
 
 
 def _logprobs(answer: Answer) -> list[float]:
     return cast(list[float], answer.value)
-
-
-def _scores(result: Result) -> Scores:
-    if not isinstance(result, Scores):
-        raise TypeError("classify asked for scores")
-    return result
 
 
 def _as_json(decision: Decision) -> dict[str, Json]:

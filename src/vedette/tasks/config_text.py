@@ -61,8 +61,13 @@ class WriteConfig:
         return jsonschema_rs.validator_for(dict(self.schema), validate_formats=True)
 
     @cached_property
+    def schema_prompt(self) -> str:
+        """See `ShowsSchema`."""
+        return outline(self._narrowed)
+
+    @cached_property
     def _system(self) -> str:
-        text = fill(text_of("config_text", "system"), keys=outline(self._narrowed))
+        text = fill(text_of("config_text", "system"), keys=self.schema_prompt)
         return with_instructions(text, self.instructions)
 
     @property

@@ -63,8 +63,9 @@ class Extract:
     Strings that the schema marks `"x-verbatim": true` are spans of the text, with their offsets
     in the answer's `spans`. A text over `window_tokens` is read in overlapping windows whose
     answers are merged, and the answer says so. `max_tokens` None takes what the schema's bounds
-    can come to need. Raises `SchemaError` for a schema that is not one and for examples that do
-    not fit it.
+    can come to need. `prompt_schema` false leaves out of the prompt what is said of the task and
+    its schema, for models that were tuned on it. Raises `SchemaError` for a schema that is not one
+    and for examples that do not fit it.
     """
 
     schema: dict[str, Any]
@@ -72,6 +73,7 @@ class Extract:
     instructions: str = ""
     max_tokens: int | None = None
     window_tokens: int = WINDOW_TOKENS
+    prompt_schema: bool = True
     name: str = field(default="extract", init=False)
 
     def __post_init__(self) -> None:
@@ -103,16 +105,27 @@ class Extract:
     @cached_property
     def shared_messages(self) -> tuple[Message, ...]:
         """What every item's prompt begins with: instructions, outline, examples."""
-        system = fill(text_of("extract", "system"), fields=outline(self.schema))
-        system = with_instructions(system, self.instructions)
-        if not self.examples:
-            form = json_text(example_of(self.schema))
-            system += fill(text_of("extract", "form"), example=form)
-        messages = [Message("system", system)]
+        system = self.instructions
+        if self.prompt_schema:
+            text = fill(text_of("extract", "system"), fields=outline(self.schema))
+            system = with_instructions(text, self.instructions) + self._form
+        messages = [Message("system", system)] if system else []
         for example in self.examples:
             messages.append(Message("user", example.text))
             messages.append(Message("assistant", json_text(example.value)))
         return tuple(messages)
+
+    @cached_property
+    def _form(self) -> str:
+        """An example of the form, where no rows are shown that have it."""
+        if self.examples:
+            return ""
+        return fill(text_of("extract", "form"), example=json_text(example_of(self.schema)))
+
+    @property
+    def schema_prompt(self) -> str:
+        """See `ShowsSchema`."""
+        return outline(self.schema) + self._form if self.prompt_schema else ""
 
     @property
     def identity(self) -> dict[str, Json]:

@@ -51,8 +51,13 @@ class FillForm:
         return Form(self.schema)
 
     @cached_property
+    def schema_prompt(self) -> str:
+        """See `ShowsSchema`."""
+        return outline(dict(self.schema))
+
+    @cached_property
     def _system(self) -> str:
-        text = fill(text_of("form", "system"), questions=outline(dict(self.schema)))
+        text = fill(text_of("form", "system"), questions=self.schema_prompt)
         return with_instructions(text, self.instructions)
 
     @cached_property

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 
 from vedette.backends.base import Backend
+from vedette.engine.constraint.grounded import reads_input
+from vedette.engine.constraint.json_schema import parse_schema
 from vedette.errors import CapabilityMissing
 from vedette.json_text import json_text
 from vedette.types import (
@@ -67,21 +69,26 @@ class Generate:
             ),
         }
 
-    @property
-    def _is_json(self) -> bool:
-        return self.constraint is not None and self.constraint.kind == "json_schema"
+    @cached_property
+    def _schema(self) -> dict[str, Any] | None:
+        """The JSON Schema, if the constraint is one."""
+        if self.constraint is None or self.constraint.kind != "json_schema":
+            return None
+        return parse_schema(self.constraint.source, self.constraint.options)
 
     @cached_property
     def system(self) -> str:
         """The system turn: the instructions, and the schema as the model is shown it."""
-        if not self._is_json or not self.prompt_schema:
-            return self.instructions
-        assert self.constraint is not None
-        schema = orjson.loads(self.constraint.source)
-        lines, example = outline(schema), json_text(example_of(schema))
+        return "\n".join(filter(None, (self.instructions, self.schema_prompt)))
+
+    @cached_property
+    def schema_prompt(self) -> str:
+        """See `ShowsSchema`."""
+        if self._schema is None or not self.prompt_schema:
+            return ""
+        lines, example = outline(self._schema), json_text(example_of(self._schema))
         text = text_of("generate", "fields" if lines else "form")
-        shown = fill(text, fields=lines, example=example)
-        return f"{self.instructions}\n{shown}" if self.instructions else shown
+        return fill(text, fields=lines, example=example)
 
     def prompt(self, text: str) -> Prompt:
         """The prompt for one text."""
@@ -95,10 +102,8 @@ class Generate:
         if not item.text.strip():
             return Answer(value=None, extra={"empty": True})
         constraint = self.constraint
-        if constraint is not None and "x-" in constraint.source and self._is_json:
-            constraint = Constraint(
-                constraint.kind, constraint.source, item.text, constraint.options
-            )
+        if constraint is not None and reads_input(self._schema):
+            constraint = replace(constraint, input=item.text)
         (result,) = yield [
             Request(
                 prompt=self.prompt(item.text),
@@ -113,7 +118,7 @@ class Generate:
         extra = cut_of(completion)
         if completion.thought:
             extra["thought"] = completion.thought
-        value = json_of(completion) if self._is_json else completion.text
+        value = json_of(completion) if self._schema is not None else completion.text
         return Answer(value=value, usage=completion.usage, extra=extra)
 
 

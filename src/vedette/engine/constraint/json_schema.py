@@ -109,13 +109,13 @@ def _first_repeat(items: list[Json]) -> int:
     return len(items) - 1
 
 
-def parse_schema(source: str | bytes) -> dict[str, Any]:
+def parse_schema(source: str | bytes, options: SchemaOptions = _DEFAULTS) -> dict[str, Any]:
     """Read a schema and hold it against the meta-schema of its draft.
 
     Raises `SchemaError` with the place of the first fault.
     """
     schema = _read(source)
-    _analysed(_text(schema), _DEFAULTS)
+    _analysed(_text(schema), options)
     return schema
 
 

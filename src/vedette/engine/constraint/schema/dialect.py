@@ -35,6 +35,9 @@ _NOTES_7 = _NOTES | {
     *("$id", "$comment", "examples", "readOnly", "writeOnly"),
     *("contentMediaType", "contentEncoding"),
 }
+# vedette's own: what the input must bear out. Other x- keywords are the author's notes.
+OF_INPUT = frozenset({"x-verbatim", "x-one-of-input", "x-evidence"})
+
 _NOTES_2019 = _NOTES_7 | {"$anchor", "$vocabulary", "deprecated", "contentSchema"}
 
 
@@ -80,7 +83,7 @@ class Dialect:
 
     def suggestion(self, keyword: str) -> str | None:
         """The known keyword that an unknown one most looks like."""
-        lowered = {known.lower(): known for known in sorted(self.keywords)}
+        lowered = {known.lower(): known for known in sorted(self.keywords | OF_INPUT)}
         close = get_close_matches(keyword.lower(), lowered, n=1, cutoff=0.75)
         return lowered[close[0]] if close else None
 

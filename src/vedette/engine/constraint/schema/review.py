@@ -7,7 +7,7 @@ from typing import Any
 
 from vedette.schema_report import KeywordReport, SchemaReport, UnknownKeyword, Verdict, worse
 
-from .dialect import Path
+from .dialect import OF_INPUT, Path
 from .emit import Emitter
 from .facts import ANY, NEVER, Keyword, Node
 from .lower import Lowering
@@ -46,7 +46,8 @@ def review(
         for idle in _idle(bundle, path, schema, place, formats):
             unknown.setdefault((place, idle.keyword), idle)
         for keyword in schema:
-            if keyword not in bundle.dialect.asserting or (place, keyword) in unknown:
+            is_asserting = keyword in bundle.dialect.asserting or keyword in OF_INPUT
+            if not is_asserting or (place, keyword) in unknown:
                 continue
             verdict, reason = verdicts.get(
                 Keyword(path, str(_BESIDE.get(keyword, keyword))), ("enforced", "")
@@ -112,8 +113,10 @@ def _idle(
     for keyword in written:
         if alone and keyword in dialect.asserting - {"$ref"}:
             yield UnknownKeyword(place, keyword, f"{dialect.name} ignores it beside $ref")
-        elif keyword not in dialect.keywords and not keyword.startswith("x-"):
+        elif keyword not in dialect.keywords | OF_INPUT:
             close = dialect.suggestion(keyword)
+            if keyword.startswith("x-") and close not in OF_INPUT:
+                continue  # a note of the author's
             why = f"not a keyword of {dialect.name}"
             yield UnknownKeyword(place, keyword, f"{why}; is {close} meant?" if close else why)
     for keyword, beside in _BESIDE.items():
