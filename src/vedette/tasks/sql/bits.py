@@ -53,6 +53,11 @@ class Bits:
         return 2 * self.n + 2
 
     @property
+    def single(self) -> int:
+        """Bit: a subquery that must be one row at most. It is `last`'s: those have no UNION."""
+        return self.last
+
+    @property
     def aggregated(self) -> int:
         """Bit: an item is an aggregate."""
         return 2 * self.n + 3

@@ -88,7 +88,7 @@ def write_groups(rules: Rules, columns: Columns, bits: Bits, *, strict: bool) ->
         rules.add("group::_", by_column)
     rules.add("having::_", "tail::_")
     rules.add("having::_", '" HAVING " total_is::_ (" AND " total_is::_)? tail::_')
-    rules.add("total_is::_", "total::_ compare (NUMBER | sub1::_)")
+    rules.add("total_is::_", "total::_ compare (NUMBER | one1::_)")
     rules.add("total_is::_", 'total::_ " BETWEEN " NUMBER " AND " NUMBER')
     rules.add("total::_", '"COUNT(*)"i')
     if can_group:
@@ -114,9 +114,17 @@ def _write_numbers(rules: Rules, bits: Bits) -> None:
 def write_tail(rules: Rules, columns: Columns, bits: Bits, *, strict: bool) -> None:
     """`tail::_`: the end of a SELECT, in order or cut, or another SELECT after it."""
     free = f"bit_clear({bits.last})"
-    rules.add("tail::_", '""')
+    order = '" ORDER BY " key::_ direction (", " key::_ direction)?'
+    if strict:
+        total = all_of(f"bit_set({bits.aggregated})", f"bit_clear({bits.grouped})")
+        rules.add("tail::_", '""', any_of(free, f"is_zeros({bits.depth})", total))
+        single = all_of(f"bit_set({bits.single})", f"not(is_zeros({bits.depth}))")
+        rules.add("tail::_", '" LIMIT 1"', single)
+        rules.add("tail::_", f'{order} " LIMIT 1"', single)
+    else:
+        rules.add("tail::_", '""')
     rules.add("tail::_", "limit", free)
-    rules.add("tail::_", '" ORDER BY " key::_ direction (", " key::_ direction)? limit?', free)
+    rules.add("tail::_", f"{order} limit?", free)
     rules.add("tail::_", "second::_", all_of(free, f"is_zeros({bits.depth})"))
     rules.add("direction", '(" ASC" | " DESC")?')
     rules.add("limit", '" LIMIT " LIMIT')

@@ -14,8 +14,8 @@ _SUBQUERY = {"n": WANTED["number"], "t": WANTED["text"], "d": WANTED["date"], "a
 _LITERALS = {"n": "NUMBER", "t": "string", "d": "DATE", "a": "any"}
 
 
-def write_where(rules: Rules, columns: Columns, bits: Bits) -> None:
-    """`where::_` up to where `group::_` goes on."""
+def write_where(rules: Rules, columns: Columns, bits: Bits, *, strict: bool) -> None:
+    """`where::_` up to where `group::_` goes on, and the subqueries that HAVING uses too."""
     rules.add("where::_", "group::_")
     rules.add("where::_", f'" WHERE " conditions{MAX_CONDITIONS}::_ group::_')
     for left in range(1, MAX_CONDITIONS + 1):
@@ -40,14 +40,16 @@ def write_where(rules: Rules, columns: Columns, bits: Bits) -> None:
             rules.add(f"is{k}::_", '(" LIKE " | " NOT LIKE ") pattern')
     for wanted in sorted({0, WANTED["number"], *_SUBQUERY.values()}):
         for depth in range(MAX_DEPTH):
-            inner = f"select::{bits.value(count=1, depth=depth + 1, wanted=wanted)}"
-            rules.add(f"sub{wanted}::_", f'"(" {inner} ")" {SAME}', f"eq({bits.depth}, {depth})")
+            at = f"eq({bits.depth}, {depth})"
+            for rule, flags in (("set", ()), ("one", (bits.single,) if strict else ())):
+                inner = f"select::{bits.value(*flags, count=1, depth=depth + 1, wanted=wanted)}"
+                rules.add(f"{rule}{wanted}::_", f'"(" {inner} ")" {SAME}', at)
 
 
 def _write_comparisons(rules: Rules, k: str) -> None:
-    literal, sub = _LITERALS[k], f"sub{_SUBQUERY[k]}::_"
-    rules.add(f"is{k}::_", f"compare ({literal} | c{k}::_ | {sub})")
-    rules.add(f"is{k}::_", f"among {sub}")
+    literal, wanted = _LITERALS[k], _SUBQUERY[k]
+    rules.add(f"is{k}::_", f"compare ({literal} | c{k}::_ | one{wanted}::_)")
+    rules.add(f"is{k}::_", f"among set{wanted}::_")
     rules.add(f"is{k}::_", f'among "(" {literal} (", " {literal}){{0,{MAX_LISTED - 1}}} ")"')
     if k in "nda":
         rules.add(f"is{k}::_", f'(" BETWEEN " | " NOT BETWEEN ") {literal} " AND " {literal}')

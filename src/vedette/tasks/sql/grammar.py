@@ -10,7 +10,8 @@ several tables have settles, in the select list, that the FROM is this one table
 
 PostgreSQL holds more to account than SQLite does. There, grouped statements group by the numbers
 of their plain items (`GROUP BY 1, 2`), what is ordered by is in the select list where that is
-DISTINCT or grouped, and both sides of a UNION are one column of one kind.
+DISTINCT or grouped, both sides of a UNION are one column of one kind, and a subquery that a value
+is compared with has one row at most: an aggregate, or LIMIT 1.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _statements(schema: Schema) -> str:
     columns = write_columns(rules, sources, bits, schema.dialect)
     write_select_list(rules, sources, columns, bits, strict=strict)
     write_from(rules, sources, bits, schema.dialect)
-    write_where(rules, columns, bits)
+    write_where(rules, columns, bits, strict=strict)
     write_groups(rules, columns, bits, strict=strict)
     write_tail(rules, columns, bits, strict=strict)
     rules.line(f"NUMBER: /{NUMBER}/")

@@ -122,7 +122,7 @@ def _with_values(
     rows = connection.execute(
         text(
             f"SELECT DISTINCT {name} FROM (SELECT {name} FROM {written(table, dialect)} "
-            f"LIMIT {LOOKED_AT_ROWS}) AS some LIMIT {limit + 1}"
+            f"LIMIT {LOOKED_AT_ROWS}) AS looked_at LIMIT {limit + 1}"
         )
     )
     values = [row[0] for row in rows if row[0] is not None]
