@@ -37,10 +37,12 @@ def declared() -> set[str]:
     """Names of all dependencies in pyproject.toml: runtime, extras, groups, build."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project = table["project"]
+    own = {f"{project['name']}[{extra}]" for extra in project["optional-dependencies"]}
     lists = [
         project["dependencies"],
         *project.get("optional-dependencies", {}).values(),
         *table.get("dependency-groups", {}).values(),
         table["build-system"]["requires"],
     ]
-    return {re.split(r"[^\w.-]", entry)[0] for entries in lists for entry in entries}
+    named = {entry for entries in lists for entry in entries} - own
+    return {re.split(r"[^\w.-]", entry)[0] for entry in named}

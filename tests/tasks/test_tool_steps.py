@@ -6,9 +6,10 @@ import json
 import math
 
 import pytest
-from scripted import ONE_EACH, WordBackend, completion, run_by_hand, scores
+from scripted import ONE_EACH, WordBackend, completion, run_by_hand, scores, user_text
 
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError, InputTooLong
+from vedette.tasks.prompt_data import load_prompt
 from vedette.tasks.tool import CallTools
 from vedette.tasks.tool_defs import tools_of
 from vedette.types import ScoreRequest
@@ -30,18 +31,29 @@ ADD = {"name": "add", "arguments": {"a": 1}}
 NOW = {"name": "now", "arguments": {}}
 
 
-def model(p, value):
-    """Gives these probabilities to the choices, and then writes `value`."""
+# After these nothing is left to correct: some tool, or none, by even odds.
+FAIR = {2: (0.1, 0.1), 3: (0.1, 0.1, 0.2)}
+
+
+def model(p, value, prior=None):
+    """Gives these probabilities to the choices, and `prior` where a text says nothing.
+
+    Then it writes `value`.
+    """
 
     def respond(ask):
-        return scores(*map(math.log, p)) if isinstance(ask, ScoreRequest) else completion(value)
+        if not isinstance(ask, ScoreRequest):
+            return completion(value)
+        says_nothing = user_text(ask) in load_prompt("tool")["content_free"]
+        return scores(*map(math.log, prior or FAIR[len(p)] if says_nothing else p))
 
     return respond
 
 
 def test_the_likeliest_tool_is_called_with_arguments_under_its_own_schema():
     answer, asked = run_by_hand(CallTools(TOOLS), "one and", model((0.3, 0.1, 0.1), {"a": 1}))
-    (question,), (request,) = asked
+    (question, *free), (request,) = asked
+    assert {one.choices for one in free} == {question.choices}
     assert question.choices == ("add", "now", "none")
     assert json.loads(request.constraint.source)["required"] == ["a"]
     assert not request.constraint.options.strict
@@ -61,6 +73,32 @@ def test_none_of_them_is_an_empty_list_and_nothing_is_generated():
     assert answer.extra["none_probability"] == 0.75
 
 
+def test_what_the_model_prefers_anyway_is_measured_once_and_divided_out():
+    task, backend = CallTools(TOOLS), WordBackend()
+    likes_none = model((0.3, 0.2, 0.5), {"a": 1}, prior=(0.05, 0.05, 0.4))
+    answer, asked = run_by_hand(task, "x", likes_none, backend)
+    assert [len(step) for step in asked] == [3, 1]
+    assert answer.value == {"calls": [ADD]}
+    # 0.3 / 0.05, 0.2 / 0.05, and twice 0.5 / 0.4, as there are two tools.
+    assert answer.extra["none_probability"] == pytest.approx(2.5 / (6 + 4 + 2.5), abs=1e-4)
+    again, asked = run_by_hand(task, "x", likes_none, backend)
+    assert [len(step) for step in asked] == [1, 1]
+    assert again == answer
+    assert answer.usage == ONE_EACH + ONE_EACH
+
+
+def test_a_text_that_says_nothing_asks_for_some_tool_by_even_odds():
+    answer, _ = run_by_hand(CallTools(TOOLS), "-", model((0.1, 0.1, 0.1), {}, (0.5, 0.1, 0.2)))
+    assert answer.extra["none_probability"] == 0.5
+
+
+def test_without_a_prior_the_scores_are_left_as_they_are():
+    likes_none = model((0.3, 0.2, 0.5), {"a": 1}, prior=(0.05, 0.05, 0.4))
+    plain, asked = run_by_hand(CallTools(TOOLS, prior="none"), "x", likes_none)
+    assert [len(step) for step in asked] == [1]
+    assert plain.extra["none_probability"] == 0.5
+
+
 def test_tools_are_held_together_against_none():
     answer, _ = run_by_hand(CallTools(TOOLS), "x", model((0.3, 0.3, 0.4), {"a": 1}))
     assert answer.value == {"calls": [ADD]}
@@ -76,7 +114,7 @@ def test_call_above_moves_the_point_at_which_a_tool_is_called(call_above, n_call
 def test_required_leaves_none_out_of_the_choices_and_of_the_prompt():
     task = CallTools(TOOLS, required=True)
     answer, asked = run_by_hand(task, "x", model((0.1, 0.4), {}))
-    (question,), _ = asked
+    (question, *_), _ = asked
     assert question.choices == ("add", "now")
     assert "none" not in question.prompt.messages[0].content
     assert answer.value == {"calls": [NOW]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 
 
@@ -11,6 +13,7 @@ def tool(
     required: bool = False,
     parallel: int = 1,
     call_above: float | None = None,
+    prior: Literal["content-free", "none"] = "content-free",
     instructions: str = "",
     max_tokens: int | None = None,
     options: JobOptions | None = None,
@@ -30,6 +33,9 @@ def tool(
     call_above
         Call a tool only if the tools together are at least so probable, from 0 to 1. Lower it
         where calls are missed, raise it where there are calls that should not be.
+    prior
+        Divide out what the model prefers whatever it reads, measured once on texts that say
+        nothing (content-free), or leave the scores as they are (none).
     instructions
         A sentence more for the model.
     max_tokens
@@ -51,6 +57,7 @@ def tool(
         parallel=parallel,
         required=required,
         call_above=CALL_ABOVE if call_above is None else call_above,
+        prior=prior,
         instructions=instructions,
         max_tokens=max_tokens,
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jsonschema_rs
 import orjson
 
-from vedette.backends.base import Backend
-from vedette.decide.closed import Decision, decide
+from vedette.backends.base import Backend, Result
+from vedette.decide.closed import Decision, decide, mean_prior
 from vedette.engine.constraint.grounded import reads_input
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
 from vedette.types import (
@@ -21,19 +24,20 @@ from vedette.types import (
     Json,
     Request,
     ScoreRequest,
+    Scores,
     Usage,
 )
 
-from .base import Steps
+from .base import Ask, Steps
 from .budget import answer_tokens, check_at_least_1
-from .prompt_data import fill, prompt_of, text_of, with_instructions
+from .prompt_data import fill, load_prompt, prompt_of, text_of, with_instructions
 from .reply import check_room, completion_of, cut_of, json_of, scores_of
 from .tool_defs import Tool, call_schema
 
 # The first of these that is no tool's name stands for 'none of them'.
 NONE_LABELS = ("none", "no_function", "nothing")
-# Chosen on development data; see `docs/tool.md` for what it trades.
 CALL_ABOVE = 0.5
+PRIORS = ("content-free", "none")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,9 @@ class CallTools:
     First the names of the tools and a label for 'none of them' are scored. If the tools together
     get more than `call_above` (a probability), the likeliest is called, with arguments that are
     written under its schema; otherwise the list is empty. `required` leaves 'none of them' out.
+    `prior` divides out what the model prefers before it has read anything, measured once on texts
+    that say nothing (`content-free`), after which such a text asks for some tool by even odds;
+    `none` leaves the scores as they are.
     With `parallel` N over 1, the calls are one array of 1 to N, any tool in each. `max_tokens`
     None takes what the schemas' bounds can come to need. Raises `InputError` for numbers out of
     range.
@@ -52,6 +59,7 @@ class CallTools:
     parallel: int = 1
     required: bool = False
     call_above: float = CALL_ABOVE
+    prior: str = "content-free"
     instructions: str = ""
     max_tokens: int | None = None
     name: str = field(default="tool", init=False)
@@ -63,6 +71,8 @@ class CallTools:
         if not 0 <= self.call_above < 1:
             raise InputError(f"call_above is {self.call_above}; it must be in [0, 1)")
         check_at_least_1("max_tokens", self.max_tokens)
+        if self.prior not in PRIORS:
+            raise InputError(f"prior must be one of {', '.join(PRIORS)}, not {self.prior!r}")
 
     @property
     def none_label(self) -> str:
@@ -117,6 +127,7 @@ class CallTools:
                 "parallel": self.parallel,
                 "required": self.required,
                 "call_above": self.call_above,
+                "prior": [*self._texts_without_content],
                 "max_tokens": self.max_tokens,
             },
         }
@@ -124,6 +135,35 @@ class CallTools:
     def question(self, text: str) -> ScoreRequest:
         """Which tool, if any."""
         return ScoreRequest(prompt=prompt_of(self._choosing, text), choices=self.choices)
+
+    @property
+    def _texts_without_content(self) -> list[str]:
+        return [*load_prompt("tool")["content_free"]] if self.prior != "none" else []
+
+    @cached_property
+    def _priors(self) -> WeakKeyDictionary[Backend, list[float]]:
+        """Measured once for each backend of this process."""
+        return WeakKeyDictionary()
+
+    def _decided(
+        self, text: str, backend: Backend
+    ) -> Generator[Sequence[Ask], Sequence[Result], tuple[Decision, Usage]]:
+        question = self.question(text)
+        check_room(question.prompt, 1, backend)
+        known = self._priors.get(backend)
+        free = [] if known else self._texts_without_content
+        results = yield [question, *map(self.question, free)]
+        scores = [scores_of(result) for result in results]
+        if free:
+            known = self._priors[backend] = self._prior(scores[1:])
+        return decide(self.choices, scores[0].logprobs, known), scores[0].usage
+
+    def _prior(self, scores: Sequence[Scores]) -> list[float]:
+        """What is divided out, so that a text that says nothing asks for some tool by even odds."""
+        prior = mean_prior([one.logprobs for one in scores])
+        if not self.required:
+            prior[-1] -= math.log(len(self.tools))
+        return prior
 
     def request(self, text: str, tool: Tool, n_tokens: int) -> Request:
         """The arguments of one tool, for a text of `n_tokens` tokens."""
@@ -152,11 +192,7 @@ class CallTools:
         usage, extra = Usage(), {}
         tool = self.tools[0]
         if self.is_open:
-            question = self.question(item.text)
-            check_room(question.prompt, 1, backend)
-            (result,) = yield [question]
-            usage += result.usage
-            decision = decide(self.choices, scores_of(result).logprobs)
+            decision, usage = yield from self._decided(item.text, backend)
             extra = self._extra(decision)
             if self.is_none(decision):
                 return Answer(value={"calls": []}, usage=usage, extra=extra)
