@@ -155,6 +155,9 @@ def main() -> int:
     except VedetteError as error:
         say(f"error: {error}")
         return 2
+    if summary.interrupted:
+        say(summary.headline)
+        return 130
     print(f"{args.model}, {args.shots} examples; {summary.headline}")
     print(report(rows, answers))
     return 0
