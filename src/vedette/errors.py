@@ -7,7 +7,8 @@
     │   ├── LabelError          a label list that cannot be used
     │   ├── InputTooLong        one input that can never fit
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
-    │   └── JournalMismatch     the journal beside the output is another job's
+    │   ├── JournalMismatch     the journal beside the output is another job's
+    │   └── CalibrationMismatch a threshold file made for another model, prompt or label list
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
     ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
@@ -95,6 +96,12 @@ class JournalMismatch(InputError):
     """The journal beside the output belongs to another job."""
 
     code = "journal_mismatch"
+
+
+class CalibrationMismatch(InputError):
+    """A threshold file was made for another model, prompt or label list."""
+
+    code = "calibration_mismatch"
 
 
 class FileError(VedetteError):

@@ -27,15 +27,22 @@ class Prompt:
 
     What many items share stands first (instructions and examples), the item last.
     `shared_messages` says how many leading messages are the same for many items: what they hold
-    stays in the cache, what follows is let go with the answer; 0 means unknown. `prefill` opens
-    the assistant's turn and is not repeated in the answer. `raw` is text without a template, in
-    which control-token spellings count as those tokens.
+    stays in the cache, what follows is let go with the answer; 0 means unknown. `shared_chars` is
+    how much of the message after those is shared too (a text about which several questions are
+    asked). `prefill` opens the assistant's turn and is not repeated in the answer. `raw` is text
+    without a template, in which control-token spellings count as those tokens.
     """
 
     messages: tuple[Message, ...] = ()
     shared_messages: int = 0
+    shared_chars: int = 0
     prefill: str = ""
     raw: str | None = None
+
+    @property
+    def shares(self) -> bool:
+        """Whether anything of it is known to be the same for many items."""
+        return self.shared_messages > 0 or self.shared_chars > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vedette.decide.closed import tempered
 from vedette.decide.reliability import (
     accuracy,
     area_under_risk,
@@ -18,7 +19,7 @@ from vedette.decide.reliability import (
     risk_coverage,
 )
 from vedette.decide.risk import Judged
-from vedette.decide.temperature import COLDEST, HOTTEST, fit_temperature, tempered
+from vedette.decide.temperature import COLDEST, HOTTEST, fit_temperature
 
 some_rows = st.lists(st.builds(Judged, st.floats(0, 1), st.booleans()), min_size=1, max_size=60)
 

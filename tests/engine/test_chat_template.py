@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vedette.engine.llama.model import Model
 from vedette.engine.template import ChatTemplate
-from vedette.engine.tokens import Tokenizer
+from vedette.engine.tokens import PromptTokens, Tokenizer
 from vedette.errors import InputError, ModelError
 from vedette.types import Message, Prompt
 
@@ -85,6 +85,20 @@ def test_the_shared_part_ends_where_the_first_item_begins(tokenizer: Tokenizer) 
     assert counts[0] == 0
     assert counts[1] < counts[2] < counts[3]
     assert n_shared(Prompt(messages=messages, shared_messages=4)) == 0
+
+
+def test_the_beginning_of_a_message_can_be_shared_too(tokenizer: Tokenizer) -> None:
+    def asked(question: str, chars: int) -> PromptTokens:
+        messages = (Message("system", "Answer."), Message("user", "The text.\n\n" + question))
+        return tokenizer.encode(Prompt(messages, shared_messages=1, shared_chars=chars))
+
+    text_only = asked("", 0)
+    first, second = (asked(question, len("The text.\n\n")) for question in ("Red?", "Blue?"))
+    assert first.n_shared == second.n_shared > text_only.n_shared
+    assert first.ids[: first.n_shared] == second.ids[: second.n_shared]
+    assert first.ids != second.ids
+    alone = Prompt((Message("user", "The text."),), shared_chars=9)
+    assert tokenizer.encode(alone).n_shared > 0
 
 
 def test_an_empty_shared_message_does_not_make_the_item_shared(model: Model) -> None:

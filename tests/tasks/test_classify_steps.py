@@ -9,7 +9,8 @@ import pytest
 from scripted import ONE_EACH, WordBackend, completion, run_by_hand, scores, user_text
 
 from vedette.errors import CapabilityMissing, InputTooLong, LabelError
-from vedette.tasks.classify import Classify, LabelledText
+from vedette.tasks.classify import Classify
+from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label
 from vedette.tasks.prompt_data import load_prompt
 from vedette.types import Answer, ScoreRequest
@@ -97,7 +98,7 @@ def test_the_labels_are_the_choices_and_stand_in_the_shared_part():
 
 def test_descriptions_and_instructions_are_shown():
     labels = (Label("good", "it works {labels}"), Label("bad"))
-    (system,) = Classify(labels, instructions="Think.").shared_messages
+    (system,) = Classify(labels, instructions="Think.").wording.shared_messages
     assert "\n- good: it works {labels}\n- bad\n" in system.content
     assert system.content.endswith("\nThink.")
 

@@ -16,9 +16,9 @@ from vedette.config import load
 from vedette.errors import ConstraintFailed, InputError, VedetteError
 from vedette.tasks.base import Task
 from vedette.tasks.classify import Classify as ClassifyTask
-from vedette.tasks.classify import LabelledText
 from vedette.tasks.extract import Example
 from vedette.tasks.extract import Extract as ExtractTask
+from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label, read_labels
 from vedette.types import Answer, Item, Json
 

@@ -14,6 +14,7 @@ def classify(
     examples: str | None = None,
     prior: Literal["stream", "content-free", "none"] = "stream",
     evidence: bool = False,
+    thresholds: str | None = None,
     instructions: str = "",
     options: JobOptions | None = None,
 ) -> int:
@@ -36,9 +37,13 @@ def classify(
         (content-free); or not at all. There is no such correction with --multi.
     evidence
         Copy from the text the words that the label rests on, with their offsets.
+    thresholds
+        A file that vedette calibrate wrote for this model and these labels: each answer then says
+        whether it is kept ("keep"). It takes the place of --prior.
     instructions
         A sentence more for the model.
     """
+    from vedette.tasks.calibrations import read_calibrations
     from vedette.tasks.classify import Classify
     from vedette.tasks.examples import label_examples
     from vedette.tasks.labels import read_labels
@@ -51,6 +56,7 @@ def classify(
         multi=multi,
         prior=prior,
         evidence=evidence,
+        calibrations=read_calibrations(thresholds) if thresholds else None,
         instructions=instructions,
     )
     return run_job(task, paths, options or JobOptions())

@@ -40,6 +40,8 @@ VERBS = {
     "config-text": ("vedette.cli.config_text:config_text", "Write INI, TOML or env files."),
     "sql": ("vedette.cli.sql:sql", "Write SQL that answers questions over a database."),
     "schema": ("vedette.cli.schema:app", "Say what becomes of each keyword of a JSON Schema."),
+    "eval": ("vedette.cli.eval:evaluate", "Say how good a task's answers are, from labelled rows."),
+    "calibrate": ("vedette.cli.eval:calibrate", "Find which answers can be kept, and promise it."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "bench": ("vedette.cli.bench:app", "Measure vedette against a llama-server."),
     "config": ("vedette.cli.config:app", "Show settings and where each value came from."),

@@ -49,6 +49,11 @@ def normalised(logprobs: Sequence[float]) -> list[float]:
     return [value - total for value in logprobs]
 
 
+def tempered(logprobs: Sequence[float], temperature: float) -> list[float]:
+    """Log-probabilities divided by a temperature, and scaled to sum to 1 again."""
+    return normalised([value / temperature for value in logprobs])
+
+
 def log_sum(values: Sequence[float]) -> float:
     """log of the sum of exponentials."""
     peak = max(values)
@@ -56,16 +61,22 @@ def log_sum(values: Sequence[float]) -> float:
 
 
 def decide(
-    choices: Sequence[str], logprobs: Sequence[float], log_prior: Sequence[float] | None = None
+    choices: Sequence[str],
+    logprobs: Sequence[float],
+    log_prior: Sequence[float] | None = None,
+    temperature: float = 1.0,
 ) -> Decision:
     """Probabilities of the choices, divided by what the model expects before reading (`log_prior`).
 
-    The correction is the contextual calibration of Zhao et al. 2021 (arXiv 2102.09690).
+    The correction is the contextual calibration of Zhao et al. 2021 (arXiv 2102.09690). A
+    `temperature` over 1 then makes the answer less sure, one under 1 surer.
     """
     mass = math.exp(min(0.0, log_sum(logprobs)))
     values = normalised(logprobs)
     if log_prior is not None:
         values = normalised([v - p for v, p in zip(values, log_prior, strict=True)])
+    if temperature != 1.0:
+        values = tempered(values, temperature)
     return Decision(tuple(choices), tuple(math.exp(value) for value in values), mass)
 
 
@@ -73,3 +84,8 @@ def mean_prior(rows: Sequence[Sequence[float]]) -> list[float]:
     """log of the mean probability of each choice over several score rows."""
     columns = zip(*(normalised(row) for row in rows), strict=True)
     return [log_sum(column) - math.log(len(rows)) for column in columns]
+
+
+def mean_logprobs(rows: Sequence[Sequence[float]]) -> list[float]:
+    """Mean log-probability of each choice over several ways of putting one question."""
+    return [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]

@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from .closed import normalised
+from .closed import tempered
 
 COLDEST, HOTTEST = 0.05, 20.0
 _GOLDEN = (math.sqrt(5) - 1) / 2
-
-
-def tempered(logprobs: Sequence[float], temperature: float) -> list[float]:
-    """Log-probabilities after division by a temperature: over 1 is less sure, under 1 surer."""
-    return normalised([value / temperature for value in logprobs])
 
 
 def fit_temperature(rows: Sequence[Sequence[float]], right: Sequence[int]) -> float:

@@ -143,9 +143,9 @@ class Loop:
     def _admit(self) -> None:
         """Move sequences from the queue to the live ones while there is room."""
         self._admit_forks()
-        while self._queue and self._width() < self._options.width:
+        while self._queue:
             sequence = self._queue[0]
-            if self._waits_for_prefix(sequence):
+            if not self._has_place(sequence) or self._waits_for_prefix(sequence):
                 return
             if sequence.n_total > self._context.cells:
                 if self._live:
@@ -169,8 +169,10 @@ class Loop:
         self.stats.requests += 1
         self._live.append(sequence)
 
-    def _width(self) -> int:
-        return sum(sequence.parent is None for sequence in self._live)
+    def _has_place(self, sequence: Sequence) -> bool:
+        """Closed questions end with their prompts, so twice as many may be live."""
+        places = self._options.width * (2 if isinstance(sequence.work, RootWork) else 1)
+        return sum(live.parent is None for live in self._live) < places
 
     def _spare_ids(self) -> int:
         """Sequence ids that forks and kept prefixes need, so that nobody waits for ever."""

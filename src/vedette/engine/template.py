@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import NoReturn
@@ -34,6 +34,10 @@ class Segment:
     text: str
     trusted: bool
     message: int | None = None
+
+    def split(self, at: int) -> tuple[Segment, Segment]:
+        """Before and from a character on."""
+        return replace(self, text=self.text[:at]), replace(self, text=self.text[at:])
 
 
 def _refuse(message: str) -> NoReturn:

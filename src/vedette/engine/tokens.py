@@ -59,10 +59,13 @@ class Tokenizer:
                 self._model.tokenize(prompt.raw, add_bos=self._model.adds_bos, special=True), 0
             )
         for segment in self._template.segments(prompt, think=think):
-            if segment.message is not None and segment.message >= prompt.shared_messages:
-                n_shared = len(ids) if n_shared is None else n_shared
+            if n_shared is None and _ends_sharing(segment, prompt):
+                if prompt.shared_chars:
+                    shared, segment = segment.split(prompt.shared_chars)
+                    ids.extend(self._cached_ids(shared))
+                n_shared = len(ids)
             ids.extend(self._cached_ids(segment))
-        return PromptTokens(ids, n_shared or 0 if prompt.shared_messages else 0)
+        return PromptTokens(ids, n_shared or 0 if prompt.shares else 0)
 
     def render(self, prompt: Prompt) -> str:
         """The prompt as one text, for people."""
@@ -89,6 +92,10 @@ class Tokenizer:
         if (piece := self._pieces.get(token)) is None:
             piece = self._pieces[token] = self._model.piece(token)
         return piece
+
+
+def _ends_sharing(segment: Segment, prompt: Prompt) -> bool:
+    return segment.message is not None and segment.message >= prompt.shared_messages
 
 
 class Detokenizer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -11,28 +11,23 @@ from weakref import WeakKeyDictionary
 
 from vedette.backends.base import Backend, Result
 from vedette.decide.closed import Decision, decide, mean_prior
+from vedette.decide.question import YES_NO
 from vedette.errors import CapabilityMissing, InputTooLong, LabelError
-from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Scores, Usage
+from vedette.types import Answer, Item, Json, ScoreRequest, Scores, Usage
 
 from .base import Steps, Task
+from .calibrations import Calibrations, key_of
 from .evidence import evidence_of, evidence_request
-from .labels import Label, check_labels
-from .prompt_data import fill, load_prompt, text_of, with_instructions
+from .label_prompt import LabelledText, LabelPrompt
+from .labels import Label
+from .prompt_data import load_prompt, text_of
 from .reply import scores_of
 
+QUESTION = "label"  # the name of the one question of a classification
 MAX_INPUT_TOKENS = 3500
-YES_NO = ("yes", "no")
 PRIORS = ("stream", "content-free", "none")
 STUDY_ROWS = 64
 LEAST_STUDY_ROWS = 16
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledText:
-    """A row with its right label (or labels), shown to the model before the item."""
-
-    text: str
-    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,8 @@ class Classify:
     nothing, as `stream` does too where there are fewer than `LEAST_STUDY_ROWS`; `none` leaves
     the scores as they are. `multi` has no such correction. `evidence` has the model copy the words
     of the text that its label (each label that applies, with `multi`) rests on, which costs one
-    short answer each.
+    short answer each. `calibrations`, made for this model and these labels, take the place of the
+    prior, and say of each answer whether it is kept.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
@@ -56,81 +52,42 @@ class Classify:
     prior: str = "stream"
     instructions: str = ""
     evidence: bool = False
+    calibrations: Calibrations | None = None
     stream_prior: tuple[float, ...] | None = field(default=None, kw_only=True)
     known: dict[str, Answer] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
     name: str = field(default="classify", init=False)
 
     def __post_init__(self) -> None:
-        check_labels(self.labels)
         if self.prior not in PRIORS:
             raise LabelError(f"prior must be one of {', '.join(PRIORS)}, not {self.prior!r}")
-        known = set(self.names)
-        for example in self.examples:
-            unknown = [label for label in example.labels if label not in known]
-            if unknown:
-                raise LabelError(
-                    f"an example has the label {unknown[0]!r}, which is not in the list"
-                )
-            if not self.multi and len(example.labels) != 1:
-                raise LabelError("an example must have exactly one label; use --multi for several")
+        self.wording  # noqa: B018 - finds what is wrong with the labels
+        if self.calibrations and (self.multi or set(self.calibrations.questions) != {QUESTION}):
+            raise LabelError("a threshold file goes with single labels, and with one question")
 
     @property
     def names(self) -> tuple[str, ...]:
         """The labels as they are answered."""
-        return tuple(label.name for label in self.labels)
+        return self.wording.names
+
+    @cached_property
+    def wording(self) -> LabelPrompt:
+        """What is said to the model."""
+        return LabelPrompt(self.labels, self.examples, self.multi, self.instructions, self.evidence)
 
     @cached_property
     def _priors(self) -> WeakKeyDictionary[Backend, list[float]]:
         """Measured once for each backend of this process."""
         return WeakKeyDictionary()
 
-    @cached_property
-    def shared_messages(self) -> tuple[Message, ...]:
-        """What every item's prompt begins with."""
-        if self.multi:
-            return tuple(self._shared_multi())
-        listing = "\n".join(
-            f"- {label.name}: {label.description}" if label.description else f"- {label.name}"
-            for label in self.labels
-        )
-        system = fill(text_of("classify", "system"), labels=listing)
-        messages = [Message("system", with_instructions(system, self.instructions))]
-        for example in self.examples:
-            messages.append(Message("user", self._user(example.text)))
-            messages.append(Message("assistant", example.labels[0]))
-        return tuple(messages)
-
-    def _shared_multi(self) -> Iterator[Message]:
-        """Each example is asked about each label, as the item will be."""
-        yield Message(
-            "system", with_instructions(text_of("classify", "system_multi"), self.instructions)
-        )
-        for example in self.examples:
-            for label in self.labels:
-                yield Message("user", self._user_multi(example.text, label))
-                yield Message("assistant", YES_NO[label.name not in example.labels])
-
-    @staticmethod
-    def _user(text: str) -> str:
-        return fill(text_of("classify", "user"), text=text)
-
-    @staticmethod
-    def _user_multi(text: str, label: Label) -> str:
-        return fill(
-            text_of("classify", "user_multi"),
-            text=text,
-            label=label.name,
-            description=f" ({label.description})" if label.description else "",
-        )
-
     @property
     def identity(self) -> dict[str, Json]:
         """What the answers depend on."""
         return {
             "labels": [[label.name, label.description] for label in self.labels],
-            "prompt": [[m.role, m.content] for m in self.shared_messages],
+            "prompt": [[m.role, m.content] for m in self.wording.shared_messages],
             "user": text_of("classify", "user_multi" if self.multi else "user"),
             "parameters": {
+                **({"calibrations": self.calibrations.identity} if self.calibrations else {}),
                 "multi": self.multi,
                 "prior": self.prior,
                 "study_rows": self.study_rows,
@@ -138,28 +95,20 @@ class Classify:
             },
         }
 
-    def prompt(self, text: str) -> Prompt:
-        """The prompt for one text (of a single-label question)."""
-        return self._prompt(Message("user", self._user(text)))
+    def key(self, backend: Backend) -> str:
+        """What a calibration is made for: the prompts, the labels and the model."""
+        shared = [[m.role, m.content] for m in self.wording.shared_messages]
+        return key_of([*self.names, *shared, text_of("classify", "user")], backend)
 
-    def _prompt(self, user: Message) -> Prompt:
-        shared = self.shared_messages
-        # Where the text is asked about twice, it is kept as well.
-        return Prompt((*shared, user), shared_messages=len(shared) + self.evidence)
-
-    def request(self, text: str) -> ScoreRequest:
-        """The question for one text."""
-        return ScoreRequest(prompt=self.prompt(text), choices=self.names)
-
-    def requests_multi(self, text: str) -> list[ScoreRequest]:
-        """A yes/no question for each label."""
-        users = (Message("user", self._user_multi(text, label)) for label in self.labels)
-        return [ScoreRequest(prompt=self._prompt(user), choices=YES_NO) for user in users]
+    def raw_scores(self) -> Task:
+        """The task whose answers are the log-probabilities of `names`, uncorrected."""
+        return _RawScores(replace(self, prior="none", calibrations=None))
 
     @property
     def study_rows(self) -> int:
         """See `Learner`: the stream's prior is the mean over this many texts."""
-        return STUDY_ROWS if self.prior == "stream" and not self.multi else 0
+        is_asked = self.prior == "stream" and not self.multi and self.calibrations is None
+        return STUDY_ROWS if is_asked else 0
 
     @property
     def least_study_rows(self) -> int:
@@ -168,7 +117,7 @@ class Classify:
 
     def study_task(self) -> Task:
         """See `Learner`: the scores of the labels, uncorrected."""
-        return _RawScores(replace(self, prior="none"))
+        return self.raw_scores()
 
     def learnt(self, answers: Sequence[Answer]) -> Json:
         """See `Learner`: log of the mean probability of each label."""
@@ -207,19 +156,22 @@ class Classify:
                 f"the text has {n_tokens} tokens; a label can be trusted up to {limit}",
                 hint="split the text, or classify a summary of it",
             )
+        if self.calibrations is not None:
+            self.calibrations.check(self.name, self.key(backend))
         answer = yield from self._decided(item, backend)
         return (yield from self._with_evidence(item.text, answer)) if self.evidence else answer
 
     def _decided(self, item: Item, backend: Backend) -> Steps:
         if self.multi:
-            results = yield self.requests_multi(item.text)
+            results = yield self.wording.requests_multi(item.text)
             return self._multi_answer(results)
         if known := self.known.pop(item.text, None):
             scores = Scores(choices=self.names, logprobs=tuple(_logprobs(known)), usage=known.usage)
             return self._answer(scores, self.stream_prior)
         prior = self.stream_prior or self._priors.get(backend)
-        free = [] if prior or self.prior == "none" else self._content_free()
-        results = yield [self.request(item.text), *free]
+        needs_prior = not prior and self.prior != "none" and self.calibrations is None
+        free = self._content_free() if needs_prior else []
+        results = yield [self.wording.request(item.text), *free]
         if free:
             prior = mean_prior([scores_of(result).logprobs for result in results[1:]])
             self._priors[backend] = prior
@@ -229,11 +181,11 @@ class Classify:
         value = cast(dict[str, Json], answer.value)
         if self.multi:
             chosen = cast(list[str], value["labels"])
-            prompts = [ask.prompt for ask in self.requests_multi(text)]
+            prompts = [ask.prompt for ask in self.wording.requests_multi(text)]
             asked = [(label, prompts[self.names.index(label)], YES_NO[0]) for label in chosen]
         else:
             label = cast(str, value["label"])
-            asked = [(label, self.prompt(text), label)]
+            asked = [(label, self.wording.prompt(text), label)]
         results = yield [
             evidence_request(prompt, said, label, text) for label, prompt, said in asked
         ]
@@ -247,11 +199,16 @@ class Classify:
 
     def _content_free(self) -> list[ScoreRequest]:
         texts = load_prompt("classify")["content_free"]
-        return [self.request(text) for text in texts]
+        return [self.wording.request(text) for text in texts]
 
     def _answer(self, scores: Scores, prior: Sequence[float] | None) -> Answer:
-        decision = decide(self.names, scores.logprobs, prior)
-        return Answer(value=_as_json(decision), usage=scores.usage)
+        if self.calibrations is None:
+            decision = decide(self.names, scores.logprobs, prior)
+            return Answer(value=_as_json(decision), usage=scores.usage)
+        calibration = self.calibrations.questions[QUESTION]
+        decision = calibration.decide(scores.logprobs)
+        value = {**_as_json(decision), "keep": calibration.keeps(decision)}
+        return Answer(value=value, usage=scores.usage)
 
     def _multi_answer(self, results: Sequence[Result]) -> Answer:
         decisions = [decide(YES_NO, scores_of(result).logprobs) for result in results]

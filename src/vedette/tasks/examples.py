@@ -9,8 +9,8 @@ import orjson
 from vedette.errors import InputError
 from vedette.types import Json
 
-from .classify import LabelledText
 from .extract import Example
+from .label_prompt import LabelledText
 
 
 def _rows(source: str, where: str) -> Iterator[tuple[int, dict[str, Json]]]:

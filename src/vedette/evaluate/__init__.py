@@ -1,0 +1,1 @@
+"""Labelled rows through a task: an honest report, or a threshold file."""

@@ -1,0 +1,83 @@
+"""A threshold file: what labelled rows said about a task's questions, for one model and prompt."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from vedette.backends.base import Backend
+from vedette.decide.calibration import Calibration, calibration_of
+from vedette.errors import CalibrationMismatch, FileError
+from vedette.models.atomic import write_json
+from vedette.types import Json
+
+FORMAT = "vedette-calibration-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrations:
+    """The calibration of each question of a task. `key` binds them to what they were made for."""
+
+    task: str
+    key: str
+    questions: Mapping[str, Calibration]
+
+    def check(self, task: str, key: str) -> None:
+        """Raises `CalibrationMismatch` unless they were made for this task under this key."""
+        if (self.task, self.key) != (task, key):
+            what = "another task" if self.task != task else "another model, prompt or label list"
+            raise CalibrationMismatch(
+                f"the threshold file was made for {what}, so its promise does not hold here",
+                hint="calibrate again with this model, these labels and instructions",
+            )
+
+    @property
+    def identity(self) -> Json:
+        """What an answer depends on."""
+        return hashlib.sha256(orjson.dumps(self.as_dict())).hexdigest()
+
+    def as_dict(self) -> dict[str, Json]:
+        """The file's content."""
+        return {
+            "format": FORMAT,
+            "task": self.task,
+            "made_for": self.key,
+            "questions": {name: one.as_dict() for name, one in self.questions.items()},
+        }
+
+    def write(self, path: str) -> None:
+        """Write the file, whole or not at all. Raises `FileError`."""
+        try:
+            write_json(Path(path), self.as_dict())
+        except OSError as error:
+            raise FileError(f"cannot write {path}: {error.strerror}") from error
+
+
+def key_of(made_for: object, backend: Backend) -> str:
+    """A hash of what scores depend on: prompt and labels, and the backend's model."""
+    identity = {"made_for": made_for, "backend": backend.identity}
+    return hashlib.sha256(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def read_calibrations(path: str) -> Calibrations:
+    """The file that `vedette calibrate` wrote. Raises `FileError` for any other."""
+    try:
+        data = orjson.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise FileError(f"cannot read the threshold file {path}: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise FileError(f"the threshold file {path} is not JSON: {error.msg}") from error
+    try:
+        if data["format"] != FORMAT:
+            raise ValueError(f"its format is {data['format']!r}, not {FORMAT!r}")
+        questions = {name: calibration_of(one) for name, one in data["questions"].items()}
+        return Calibrations(str(data["task"]), str(data["made_for"]), questions)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise FileError(
+            f"{path} is no threshold file: {reason}", hint="vedette calibrate writes one"
+        ) from error
