@@ -33,6 +33,7 @@ VERBS = {
     "show": ("vedette.cli.show:show", "Explain a model file: type, size, template, memory."),
     "extract": ("vedette.cli.extract:extract", "Turn texts into JSON that fits a schema."),
     "classify": ("vedette.cli.classify:classify", "Give texts one label, or several."),
+    "decide": ("vedette.cli.decide:decide", "Answer closed questions about texts, with odds."),
     "generate": ("vedette.cli.generate:generate", "Answer prompts, free or under a grammar."),
     "tool": ("vedette.cli.tool:tool", "Say which tool a text asks for, with its arguments."),
     "form": ("vedette.cli.form:form", "Fill in a form from texts; what is known stays."),

@@ -1,0 +1,119 @@
+"""Several questions about one text, driven by hand: no model, every score scripted."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scripted import WordBackend, run_by_hand, scores, user_text
+
+from vedette.decide.question import Option, Question, ask
+from vedette.errors import CapabilityMissing, InputError, InputTooLong
+from vedette.tasks.decide import Decide
+from vedette.tasks.prompt_data import load_prompt
+
+ANGRY = ask("angry=Is the writer angry?")
+TEAM = ask("team=Which team? billing|shipping|other")
+URGENT = ask("urgent=How urgent? can wait<today")
+QUESTIONS = (ANGRY, TEAM, URGENT)
+CONTENT_FREE = load_prompt("decide")["content_free"]
+
+
+def logs(*values: float):
+    return scores(*map(math.log, values))
+
+
+def is_free(request) -> bool:
+    return any(user_text(request).startswith(f"{text}\n\n") for text in CONTENT_FREE)
+
+
+def leaning(request):
+    """Answers; before it has read anything it leans to the first choice."""
+    n = len(request.choices)
+    if is_free(request):
+        return logs(0.6, *[0.2 / (n - 1)] * (n - 1))
+    return logs(*{2: (0.6, 0.2), 3: (0.3, 0.2, 0.1)}[n])
+
+
+def test_every_question_is_answered_in_its_own_form():
+    answer, asked = run_by_hand(Decide(QUESTIONS, prior="none"), "Where is it?", leaning)
+    assert [len(step) for step in asked] == [3]
+    answers = answer.value["answers"]
+    assert list(answers) == ["angry", "team", "urgent"]
+    assert answers["angry"] == {"type": "noul", "noul": 0.75, "margin": 0.5, "mass": 0.8}
+    assert answers["team"]["choice"] == "billing"
+    assert answers["team"]["probabilities"] == {"billing": 0.5, "shipping": 0.3333, "other": 0.1667}
+    assert answers["team"]["confidence"] == 0.25
+    assert answers["urgent"]["legend"] == {"0": "can wait", "1": "today"}
+    assert (answers["urgent"]["score"], answers["urgent"]["confidence"]) == (0.25, 0.5)
+
+
+def test_the_text_is_shared_by_all_questions_and_stands_before_them():
+    _, asked = run_by_hand(Decide(QUESTIONS, prior="none"), "Where {question} is it?", leaning)
+    prompts = [request.prompt for request in asked[0]]
+    shared = {user.content[: p.shared_chars] for p in prompts for user in p.messages[1:]}
+    assert shared == {"Where {question} is it?\n\n"}
+    assert {p.shared_messages for p in prompts} == {1}
+    assert all(q.instructions in user_text(r) for q, r in zip(QUESTIONS, asked[0], strict=True))
+    assert "Answers: can wait, today" in user_text(asked[0][2])
+    assert "urgent=" not in user_text(asked[0][2])
+
+
+def test_the_prior_is_measured_once_for_each_question_and_divided_out():
+    task, backend = Decide(QUESTIONS), WordBackend()
+    first, asked = run_by_hand(task, "Where is it?", leaning, backend)
+    assert [len(step) for step in asked] == [3 * (1 + len(CONTENT_FREE))]
+    second, asked = run_by_hand(task, "Where is it?", leaning, backend)
+    assert [len(step) for step in asked] == [3]
+    assert first == second
+    answers = first.value["answers"]
+    assert answers["angry"]["noul"] == 0.5  # 0.6 to 0.2, before and after reading
+    assert answers["team"]["choice"] == "shipping"
+
+
+def test_in_both_orders_a_leaning_to_the_first_place_cancels_out():
+    def first_place(request):
+        return logs(0.6, 0.2)
+
+    task = Decide((ANGRY,), prior="none", both_orders=True)
+    answer, asked = run_by_hand(task, "Where is it?", first_place)
+    assert [request.choices for request in asked[0]] == [("yes", "no"), ("no", "yes")]
+    assert answer.value["answers"]["angry"]["noul"] == 0.5
+    task = Decide(QUESTIONS, both_orders=True)
+    answer, asked = run_by_hand(task, "Where is it?", leaning)
+    assert len(asked[0]) == 6 * (1 + len(CONTENT_FREE))
+    even = answer.value["answers"]["team"]["probabilities"]
+    assert even["billing"] == even["other"]
+
+
+def test_descriptions_are_shown_as_a_list():
+    question = Question("q", "choice", "Which?", (Option("a", "first"), Option("b")))
+    _, asked = run_by_hand(Decide((question,), prior="none"), "x", leaning)
+    assert user_text(asked[0][0]).endswith("Which?\n- a: first\n- b")
+
+
+def test_a_row_without_text_is_not_asked():
+    answer, asked = run_by_hand(Decide(QUESTIONS), " \n", leaning)
+    assert (answer.value, answer.extra, asked) == ({"answers": {}}, {"empty": True}, [])
+
+
+def test_what_cannot_be_asked_is_refused():
+    with pytest.raises(CapabilityMissing):
+        run_by_hand(Decide(QUESTIONS), "x", leaning, WordBackend(can_score=False))
+    with pytest.raises(InputTooLong, match="room for 40"):
+        run_by_hand(Decide(QUESTIONS), "word " * 50, leaning, WordBackend(context_tokens=40))
+    with pytest.raises(InputError, match="prior must be"):
+        Decide(QUESTIONS, prior="stream")
+    with pytest.raises(InputError, match="two questions"):
+        Decide((ANGRY, ANGRY))
+
+
+def test_the_identity_tells_jobs_apart():
+    kinds = [
+        Decide((ANGRY,)),
+        Decide((TEAM,)),
+        Decide((ANGRY,), prior="none"),
+        Decide((ANGRY,), both_orders=True),
+        Decide((ANGRY,), instructions="Be kind."),
+    ]
+    assert len({str(task.identity) for task in kinds}) == len(kinds)
