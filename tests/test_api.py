@@ -131,6 +131,18 @@ def test_label_probabilities_are_probabilities_for_any_text(engine, multi):
             assert probabilities[outcome.value["label"]] == max(probabilities.values())
 
 
+def test_questions_about_a_text_are_answered_by_id(engine):
+    lines = vedette.Decide(["Is it late?", "mood=Mood? bad<good"])
+    wire = vedette.Decide({"late": {"type": "noul", "instructions": "Is it late?"}})
+    (one,) = vedette.map(["Where is it?"], lines, backend=engine.backend)
+    (other,) = vedette.map(["Where is it?"], wire, backend=engine.backend)
+    assert list(one.value["answers"]) == ["q1", "mood"]
+    assert one.usage.cached_tokens > one.usage.prompt_tokens / 3  # the text is read once
+    assert one.value["answers"]["q1"]["noul"] == pytest.approx(
+        other.value["answers"]["late"]["noul"], abs=0.01
+    )
+
+
 def test_map_is_lazy_in_order_and_an_error_does_not_end_it(engine):
     taken = []
 

@@ -10,11 +10,13 @@ import vedette
 # The public API; a name belongs here before it belongs in `vedette.__all__`.
 EXPECTED = [
     "Classify",
+    "Decide",
     "Engine",
     "Extract",
     "aclassify",
     "aextract",
     "amap",
+    "ask",
     "classify",
     "extract",
     "map",

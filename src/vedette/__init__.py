@@ -5,16 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vedette.api import Classify, Engine, Extract, aclassify, aextract, amap, classify, extract
+    from vedette.api import (
+        Classify,
+        Decide,
+        Engine,
+        Extract,
+        aclassify,
+        aextract,
+        amap,
+        ask,
+        classify,
+        extract,
+    )
     from vedette.api import map as map
 
 __all__ = [
     "Classify",
+    "Decide",
     "Engine",
     "Extract",
     "aclassify",
     "aextract",
     "amap",
+    "ask",
     "classify",
     "extract",
     "map",

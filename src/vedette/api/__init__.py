@@ -13,9 +13,12 @@ from pydantic import BaseModel, ValidationError
 from vedette.backends.base import Backend
 from vedette.batch.answers import answers
 from vedette.config import load
+from vedette.decide.question import ask as one_line
+from vedette.decide.question import parse_questions
 from vedette.errors import ConstraintFailed, InputError, VedetteError
 from vedette.tasks.base import Task
 from vedette.tasks.classify import Classify as ClassifyTask
+from vedette.tasks.decide import Decide as DecideTask
 from vedette.tasks.extract import Example
 from vedette.tasks.extract import Extract as ExtractTask
 from vedette.tasks.label_prompt import LabelledText
@@ -26,11 +29,13 @@ from .engine import Engine, Schema, schema_of
 
 __all__ = [
     "Classify",
+    "Decide",
     "Engine",
     "Extract",
     "aclassify",
     "aextract",
     "amap",
+    "ask",
     "classify",
     "extract",
     "map",
@@ -110,6 +115,27 @@ async def aclassify(
     """`classify` for asyncio."""
     answer = await asyncio.to_thread(_one, Classify(labels), text, model)
     return cast(dict[str, Json], answer)
+
+
+def Decide(questions: Sequence[str] | dict[str, Any], *, both_orders: bool = False) -> DecideTask:
+    """The decide task, for `map`.
+
+    `questions`: lines such as `"Which team? billing|shipping"`, or an object in the form of the
+    System One protocol.
+    """
+    if isinstance(questions, dict):
+        typed = parse_questions(questions)
+    else:
+        typed = tuple(one_line(line, number) for number, line in enumerate(questions, start=1))
+    return DecideTask(questions=typed, both_orders=both_orders)
+
+
+def ask(
+    text: str, questions: Sequence[str] | dict[str, Any], *, model: str | None = None
+) -> dict[str, Json]:
+    """The answer to each question about one text, by its id."""
+    value = cast(dict[str, Json], _one(Decide(questions), text, model))
+    return cast(dict[str, Json], value["answers"])
 
 
 def map(
