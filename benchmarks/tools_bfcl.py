@@ -7,8 +7,9 @@
 function does not. Right arguments are those of the answers file: each value one of those listed,
 "" among them meaning that it may be left out; texts are compared without capitals and punctuation,
 as BFCL does. With --peer the same questions go to a llama-server's chat endpoint with `tools`, one
-at a time, as vedette's do. Answers go to --out as they come; a run that is begun again takes them
-from there.
+at a time, as vedette's do. What it returns as `tool_calls` is judged; where there are none, once
+more what a client could find in its text (JSON with name and arguments). Answers go to --out as
+they come; a run that is begun again takes them from there.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def theirs(client: httpx2.Client, row: dict) -> dict:
     }
     response = client.post("/v1/chat/completions", json=body)
     if response.status_code != 200:
-        return {"calls": [], "error": response.text[:200]}
+        return {"calls": [], "read": [], "error": response.text[:200]}
     message = response.json()["choices"][0]["message"]
     calls = []
     for call in message.get("tool_calls") or []:
@@ -157,7 +158,21 @@ def theirs(client: httpx2.Client, row: dict) -> dict:
         except ValueError:
             arguments = None
         calls.append({"name": call["function"]["name"], "arguments": arguments})
-    return {"calls": calls}
+    return {"calls": calls, "read": calls or calls_in(message.get("content") or "")}
+
+
+_FENCED = re.compile(r"^\s*```(?:json)?\s*(.*?)```", re.DOTALL)
+
+
+def calls_in(content: str) -> list[dict]:
+    """The call that a client might still find in a text: JSON with name and arguments, first."""
+    fenced = _FENCED.match(content)
+    try:
+        call, _ = json.JSONDecoder().raw_decode((fenced[1] if fenced else content).strip())
+    except ValueError:
+        return []
+    is_call = isinstance(call, dict) and "name" in call and "arguments" in call
+    return [{"name": call["name"], "arguments": call["arguments"]}] if is_call else []
 
 
 Rows = list[tuple[dict, dict | None]]
@@ -230,6 +245,11 @@ def measure(args: argparse.Namespace, rows: Rows, kept: Kept) -> list[tuple[str,
         ):
             answers = ask_all("llama-server", rows, lambda row: theirs(client, row), kept)
         lines.append(line_of("llama-server", answers))
+        read = [
+            {**answer, **judge(row, answer["read"], truth)}
+            for answer, (row, truth) in zip(answers, rows, strict=True)
+        ]
+        lines.append(line_of("llama-server, its text read for a call", read))
     return lines
 
 
