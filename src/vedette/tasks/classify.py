@@ -19,6 +19,7 @@ from .evidence import evidence_of, evidence_request
 from .labels import Label, check_labels
 from .prompt_data import fill, load_prompt, text_of, with_instructions
 from .reply import scores_of
+from .written_label import label_request, label_value, labels_value
 
 MAX_INPUT_TOKENS = 3500
 YES_NO = ("yes", "no")
@@ -46,7 +47,8 @@ class Classify:
     nothing, as `stream` does too where there are fewer than `LEAST_STUDY_ROWS`; `none` leaves
     the scores as they are. `multi` has no such correction. `evidence` has the model copy the words
     of the text that its label (each label that applies, with `multi`) rests on, which costs one
-    short answer each.
+    short answer each. On a backend that cannot score, the model writes the label: it has no
+    probability then and no correction, and the answer says so.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
@@ -133,7 +135,7 @@ class Classify:
             "parameters": {
                 "multi": self.multi,
                 "prior": self.prior,
-                "study_rows": self.study_rows,
+                "study_rows": self._study_rows,
                 **({"evidence": text_of("classify", "evidence")} if self.evidence else {}),
             },
         }
@@ -157,9 +159,12 @@ class Classify:
         return [ScoreRequest(prompt=self._prompt(user), choices=YES_NO) for user in users]
 
     @property
-    def study_rows(self) -> int:
-        """See `Learner`: the stream's prior is the mean over this many texts."""
+    def _study_rows(self) -> int:
         return STUDY_ROWS if self.prior == "stream" and not self.multi else 0
+
+    def study_rows(self, backend: Backend) -> int:
+        """See `Learner`: the stream's prior is the mean over this many texts, where they score."""
+        return self._study_rows if backend.capabilities.can_score else 0
 
     @property
     def least_study_rows(self) -> int:
@@ -193,10 +198,14 @@ class Classify:
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
-        if not backend.capabilities.can_score:
-            raise CapabilityMissing("classify needs a backend that can score choices")
-        if self.evidence and not backend.capabilities.can_constrain:
-            raise CapabilityMissing("evidence needs a backend that can constrain its output")
+        can = backend.capabilities
+        if not (can.can_score or can.can_constrain):
+            raise CapabilityMissing("classify needs a backend that can score or constrain")
+        if self.evidence and not can.can_copy:
+            raise CapabilityMissing(
+                "evidence needs a backend that can hold an answer to spans of the input",
+                hint="use --backend local",
+            )
         if not item.text.strip():
             value: Json = [] if self.multi else None
             return Answer(value={"labels" if self.multi else "label": value}, extra={"empty": True})
@@ -211,6 +220,8 @@ class Classify:
         return (yield from self._with_evidence(item.text, answer)) if self.evidence else answer
 
     def _decided(self, item: Item, backend: Backend) -> Steps:
+        if not backend.capabilities.can_score:
+            return (yield from self._written(item.text))
         if self.multi:
             results = yield self.requests_multi(item.text)
             return self._multi_answer(results)
@@ -224,6 +235,15 @@ class Classify:
             prior = mean_prior([scores_of(result).logprobs for result in results[1:]])
             self._priors[backend] = prior
         return self._answer(scores_of(results[0]), prior)
+
+    def _written(self, text: str) -> Steps:
+        choices = YES_NO if self.multi else self.names
+        questions = self.requests_multi(text) if self.multi else [self.request(text)]
+        results = yield [label_request(question.prompt, choices) for question in questions]
+        usage = sum((result.usage for result in results), Usage())
+        if self.multi:
+            return Answer(value=labels_value(self.names, YES_NO[0], results), usage=usage)
+        return Answer(value=label_value(results), usage=usage)
 
     def _with_evidence(self, text: str, answer: Answer) -> Steps:
         value = cast(dict[str, Json], answer.value)
