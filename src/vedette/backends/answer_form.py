@@ -28,6 +28,7 @@ _FENCED = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
 # Their keys are names, their values schemas.
 _MAPS = ("properties", "patternProperties", "$defs")
 _DATA = ("enum", "const")
+_QUOTED = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]")  # what is no operator in an expression
 _UNQUOTED = r'[^"\\]*'  # within a JSON string
 
 
@@ -161,7 +162,7 @@ def _of_schema(constraint: Constraint, checker: Checker) -> AnswerForm:
 def anchored(schema: Json) -> Any:
     """The schema with each pattern from `^` to `$`, as llama-server takes them.
 
-    One that says `a|b` of only one end is left out: it is checked on the answer.
+    One that cannot be put so is left out: it is checked on the answer.
     """
     if isinstance(schema, list):
         return [anchored(part) for part in schema]
@@ -179,12 +180,15 @@ def anchored(schema: Json) -> Any:
 
 
 def _anchored(pattern: str) -> str | None:
-    begins, ends = pattern.startswith("^"), pattern.endswith("$")
+    begins, ends = pattern.startswith("^"), pattern.endswith("$") and not pattern.endswith("\\$")
+    inner = pattern[begins : len(pattern) - ends]
+    plain = _QUOTED.sub("", inner).replace("(?:", "(")
+    if "^" in plain or "$" in plain or "(?" in plain:
+        return None
     if begins and ends:
         return pattern
-    if (begins or ends) and "|" in pattern:
+    if (begins or ends) and "|" in plain:
         return None
-    inner = pattern[begins : len(pattern) - ends]
     return f"^{'' if begins else _UNQUOTED}({inner}){'' if ends else _UNQUOTED}$"
 
 

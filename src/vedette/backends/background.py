@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from vedette.engine.ticket import Ticket
@@ -88,7 +89,12 @@ class Background:
         task = self._loop.create_task(_settle(ticket, work, deadline_s))
         ticket.task = task
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(partial(self._ended, ticket))
+
+    def _ended(self, ticket: RemoteTicket[R], task: asyncio.Task[None]) -> None:
+        """A task that is cancelled, perhaps before it began, has not settled its ticket."""
+        self._tasks.discard(task)
+        ticket.settle(None, Cancelled("the request was cancelled"))
 
     def close(self, last: Coroutine[Any, Any, None]) -> None:
         """Cancel what is under way, run `last`, and end the thread. Safe to call again."""
@@ -124,8 +130,6 @@ async def _settle(
     try:
         async with asyncio.timeout(deadline_s):
             result = await work(ticket.push)
-    except asyncio.CancelledError:
-        ticket.settle(None, Cancelled("the request was cancelled"))
     except TimeoutError:
         ticket.settle(None, DeadlineExceeded(f"no answer within {deadline_s:g} s"))
     except VedetteError as error:

@@ -34,6 +34,11 @@ class AdaptiveLimit:
         self._costs: list[float] = []
         self._best: float | None = None
 
+    def bound(self, most: int) -> None:
+        """Allow no more than this from now on."""
+        self.most = most
+        self.value = min(self.value, most)
+
     def begin(self) -> int:
         """A request begins; what is returned goes to `answered` or `refused`."""
         return self._epoch

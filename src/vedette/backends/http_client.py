@@ -77,6 +77,7 @@ class HttpClient:
         self.resent = 0
         self._timeout_s = timeout_s
         self._gate = Gate(limit)
+        self._quick = asyncio.Semaphore(1)
         self._is_down = False
         self._why_gone = why_gone
         self._http = httpx2.AsyncClient(
@@ -93,9 +94,14 @@ class HttpClient:
         return await self._tried(lambda: self._fetch("GET", path, None))
 
     async def ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """What a quick question is answered with; it needs no place among the requests."""
+        """What a quick question is answered with; it needs no place among the requests.
+
+        One at a time: a llama-server has two threads more than slots, and each connection keeps
+        one, idle ones for seconds.
+        """
         content = orjson.dumps(body)
-        return await self._tried(lambda: self._fetch("POST", path, content))
+        async with self._quick:
+            return await self._tried(lambda: self._fetch("POST", path, content))
 
     async def generate(
         self, path: str, body: dict[str, Any], n_tokens: Callable[[dict[str, Any]], int]

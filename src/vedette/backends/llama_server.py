@@ -68,9 +68,11 @@ class LlamaServerBackend:
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._background = Background("vedette-llama-server-client")
+        # Latency is no sign here: slots share one machine, and each more makes all of them slower.
+        limit = AdaptiveLimit(width, start=width, slow_factor=None)
         self._client = HttpClient(
             url,
-            AdaptiveLimit(max(1, width), start=max(1, width), slow_factor=None),
+            limit,
             server=f"the llama-server at {url}",
             timeout_s=timeout_s,
             key=key,
@@ -88,6 +90,7 @@ class LlamaServerBackend:
             raise
         self._identity = identity or self._facts.identity
         self._width = min(width, self._facts.n_slots)
+        limit.bound(self._width)
 
     @property
     def name(self) -> str:
