@@ -181,6 +181,7 @@ def test_a_slow_answer_is_a_timeout_that_names_the_setting(fake):
     with pytest.raises(ServerTimeout, match=r"within 0\.05 s") as caught:
         ask(backend)
     assert "timeout_s" in caught.value.hint
+    assert len(fake.seen[CHAT]) == 1
     backend.close()
 
 
@@ -256,14 +257,31 @@ def test_an_answer_that_was_cut_says_so(fake, backend):
 
 
 def test_a_server_that_refuses_response_format_is_told_in_words_from_then_on(fake, backend):
-    fake.on(CHAT, error(400, "response_format json_schema is not supported"), chat("great"))
+    refusal = error(400, "response_format json_schema is not supported")
+    fake.on(CHAT, refusal, refusal, chat("great"))
     assert [ask(backend), ask(backend)] == ["great", "great"]
-    refused, *told = fake.seen[CHAT]
+    refused, again, *told = fake.seen[CHAT]
     assert "response_format" in refused
+    assert "response_format" in again
     assert len(told) == 2
     for body in told:
         assert "response_format" not in body
         assert "- great\n- awful" in body["messages"][-1]["content"]
+
+
+def test_a_server_that_wants_an_object_is_given_one_from_then_on(fake, backend):
+    refusal = error(400, "Invalid schema for response_format 'answer': type must be 'object'")
+    fake.on(CHAT, refusal, chat('{"answer":"great"}'))
+    assert [ask(backend), ask(backend)] == ["great", "great"]
+    schemas = [body["response_format"]["json_schema"]["schema"] for body in fake.seen[CHAT]]
+    assert [schema["type"] for schema in schemas] == ["string", "object", "object"]
+
+
+def test_another_refusal_is_no_reason_to_ask_otherwise(fake, backend):
+    fake.on(CHAT, error(400, "temperature is not supported"))
+    with pytest.raises(RequestRefused, match="temperature"):
+        ask(backend)
+    assert len(fake.seen[CHAT]) == 1
 
 
 def test_the_form_is_asked_for_strictly_where_that_mode_takes_the_schema(fake, backend):
@@ -336,6 +354,20 @@ def test_what_was_asked_is_what_is_sent(fake, backend):
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+
+
+@pytest.mark.parametrize("constraint", [LABEL, None])
+def test_a_model_with_another_name_for_the_budget_is_given_that_from_then_on(
+    fake, backend, constraint
+):
+    answer = streamed("great") if constraint is None else chat("great")
+    refusal = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    fake.on(CHAT, error(400, refusal), answer)
+    assert [ask(backend, constraint, max_tokens=9) for _ in range(2)] == ["great", "great"]
+    first, *others = fake.seen[CHAT]
+    assert first["max_tokens"] == 9
+    assert [body["max_completion_tokens"] for body in others] == [9, 9]
+    assert not any("max_tokens" in body for body in others)
 
 
 @pytest.mark.parametrize(

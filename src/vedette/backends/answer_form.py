@@ -160,7 +160,7 @@ def _of_schema(constraint: Constraint, checker: Checker) -> AnswerForm:
 
 
 def anchored(schema: Json) -> Any:
-    """The schema with each pattern from `^` to `$`, as llama-server takes them.
+    """The schema with each pattern from `^` to `$`: servers want that, or take any for it.
 
     One that cannot be put so is left out: it is checked on the answer.
     """

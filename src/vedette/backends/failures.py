@@ -61,7 +61,7 @@ def of_transport(error: httpx2.HTTPError, server: str, timeout_s: float) -> Trou
         late = ServerTimeout(
             f"{server} did not answer within {timeout_s:g} s", hint="raise the setting timeout_s"
         )
-        return Trouble(late, retry=True, too_much=True)
+        return Trouble(late, too_much=True)  # it had its time; a job can ask again
     reason = str(error) or type(error).__name__
     gone = ServerUnreachable(f"{server} cannot be reached: {reason}", hint="is it still running?")
     return Trouble(gone, retry=True)

@@ -24,6 +24,9 @@ from .sse import events
 TRIES = 5
 FIRST_WAIT_S, MOST_WAIT_S = 0.5, 20.0
 CONNECT_TIMEOUT_S = 10.0
+IDLE_S = 3.0
+"""An idle connection is used again for so long; a llama-server closes it after 5 s."""
+
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 T = TypeVar("T")
@@ -83,7 +86,11 @@ class HttpClient:
         self._http = httpx2.AsyncClient(
             base_url=url,
             timeout=httpx2.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S, pool=None),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=limit.most),
+            limits=httpx2.Limits(
+                max_connections=None,
+                max_keepalive_connections=limit.most,
+                keepalive_expiry=IDLE_S,
+            ),
             headers={"authorization": f"Bearer {key}"} if key else {},
             trust_env=not is_loopback(url),  # a proxy cannot stand between us and this machine
             transport=transport,

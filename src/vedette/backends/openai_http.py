@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import httpx2
 import orjson
@@ -27,7 +27,7 @@ from vedette.types import (
     Scores,
 )
 
-from .answer_form import IN_PROCESS_HINT, AnswerForm, form_of
+from .answer_form import IN_PROCESS_HINT, AnswerForm, anchored, form_of
 from .background import Background, Push
 from .concurrency import AdaptiveLimit
 from .held_answer import held_answer
@@ -36,7 +36,10 @@ from .openai_model import ServedModel, served_model
 from .openai_reply import ChatReader, completion_of, n_tokens_of
 from .openai_strict import is_strict
 
+T = TypeVar("T")
+
 CHAT = "/chat/completions"
+BUDGET, THINKERS_BUDGET = "max_tokens", "max_completion_tokens"
 BYTES_PER_TOKEN = 3
 """Prose has more bytes than this for each token, in English and in Chinese alike."""
 
@@ -74,7 +77,9 @@ class OpenAIBackend:
         )
         self._checker = Checker()
         self._repairs = 0
-        self._refused: set[str] = set()  # constraints of which it takes no response_format
+        self._budget_name = BUDGET
+        # For each constraint, the first of `_ways` that the server has not refused.
+        self._ways_taken: dict[str, int] = {}
         try:
             self._model: ServedModel = self._background.wait_for(served_model(self._client, model))
         except BaseException:
@@ -168,36 +173,54 @@ class OpenAIBackend:
 
     async def _answer(self, request: Request, form: AnswerForm | None, push: Push) -> Completion:
         if form is None:
-            body = {**self._body(request), **_STREAMED}
-            reader = await self._client.stream(CHAT, body, partial(ChatReader, push))
-            return reader.completion()
+            reader = partial(ChatReader, push)
+            read = await self._sent(
+                request, lambda body: self._client.stream(CHAT, body, reader), **_STREAMED
+            )
+            return read.completion()
         held = await held_answer(request, form, partial(self._held, form), is_wrapped=True)
         self._repairs += held.n_repairs
         push(held.completion.text)
         return held.completion
 
     async def _held(self, form: AnswerForm, request: Request) -> Completion:
-        """One try under a form: by `response_format`, or else by telling the model of it."""
+        """One try under a form, in the first way of asking for it that the server takes."""
         source = form.constraint.source
-        if source not in self._refused:
-            body = {**self._body(request), "response_format": _response_format(form)}
+        ways = _ways(form)
+        while (way := self._ways_taken.get(source, 0)) < len(ways):
             try:
-                return await self._generated(body)
+                return await self._generated(request, response_format=ways[way])
             except RequestRefused as error:
                 if not _is_about_form(error.message):
                     raise
-                self._refused.add(source)
-        return await self._generated(self._body(_told(request, form)))
+                # not the next of what it is by now: others may have been refused meanwhile
+                self._ways_taken[source] = max(self._ways_taken.get(source, 0), way + 1)
+        return await self._generated(_told(request, form))
 
-    async def _generated(self, body: dict[str, Any]) -> Completion:
-        return completion_of(await self._client.generate(CHAT, body, n_tokens_of))
+    async def _generated(self, request: Request, **more: Any) -> Completion:
+        reply = await self._sent(
+            request, lambda body: self._client.generate(CHAT, body, n_tokens_of), **more
+        )
+        return completion_of(reply)
+
+    async def _sent(
+        self, request: Request, send: Callable[[dict[str, Any]], Awaitable[T]], **more: Any
+    ) -> T:
+        """Send it. Models that think have another name for the most tokens of an answer."""
+        name = self._budget_name
+        try:
+            return await send({**self._body(request), name: request.max_tokens, **more})
+        except RequestRefused as error:
+            if name == THINKERS_BUDGET or THINKERS_BUDGET not in error.message:
+                raise
+            self._budget_name = THINKERS_BUDGET
+        return await send({**self._body(request), self._budget_name: request.max_tokens, **more})
 
     def _body(self, request: Request) -> dict[str, Any]:
         how = request.sampling
         body: dict[str, Any] = {
             "model": self._model.name,
             "messages": _messages(request.prompt),
-            "max_tokens": request.max_tokens,
             "temperature": how.temperature,
         }
         if how.temperature > 0:
@@ -214,8 +237,13 @@ def _messages(prompt: Prompt) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in prompt.messages]
 
 
-def _response_format(form: AnswerForm) -> dict[str, Any]:
-    schema = form.wrapped
+def _ways(form: AnswerForm) -> list[dict[str, Any]]:
+    """What `response_format` may be: the schema itself, or where some want an object, one."""
+    bare, wrapped = anchored(form.schema), anchored(form.wrapped)
+    return [_response_format(schema) for schema in ([bare] if form.is_object else [bare, wrapped])]
+
+
+def _response_format(schema: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "type": "json_schema",
         "json_schema": {"name": "answer", "strict": is_strict(schema), "schema": schema},
@@ -225,7 +253,7 @@ def _response_format(form: AnswerForm) -> dict[str, Any]:
 def _is_about_form(reason: str) -> bool:
     """Whether a server refuses `response_format` or the schema in it."""
     said = reason.lower()
-    return any(word in said for word in ("response_format", "json_schema", "schema", "grammar"))
+    return any(word in said for word in ("response_format", "schema", "structured", "grammar"))
 
 
 def _told(request: Request, form: AnswerForm) -> Request:
