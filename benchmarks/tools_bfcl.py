@@ -29,10 +29,11 @@ import jsonschema_rs
 from common import say, table
 from kept import Kept, json_lines
 
+from vedette.backends.find_server import find_server
 from vedette.backends.local import LocalBackend
+from vedette.backends.server_process import ServerOptions
 from vedette.batch.single import answer_item
-from vedette.bench.find_peer import find_peer
-from vedette.bench.peer import Peer, PeerOptions
+from vedette.bench.peer import Peer
 from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.errors import VedetteError
 from vedette.tasks.tool import CallTools
@@ -240,7 +241,9 @@ def measure(args: argparse.Namespace, rows: Rows, kept: Kept) -> list[tuple[str,
     lines = [line_of("vedette", answers)]
     if args.peer:
         with (
-            Peer(find_peer(args.peer), model, PeerOptions(threads=threads)) as peer,
+            Peer(
+                find_server(args.peer), model, ServerOptions(threads=threads, cpu_only=True)
+            ) as peer,
             httpx2.Client(base_url=peer.url, timeout=600, trust_env=False) as client,
         ):
             answers = ask_all("llama-server", rows, lambda row: theirs(client, row), kept)

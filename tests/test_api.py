@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel, Field, field_validator
 
 import vedette
-from vedette import api
+from vedette.api import shared
 from vedette.errors import (
     Cancelled,
     ConstraintFailed,
@@ -77,7 +77,7 @@ def engine(settings, tiny_full):
 def model(settings, tiny_full):
     """A name for the functions that share an engine for each model."""
     yield str(tiny_full)
-    api._close_shared()
+    shared._close()
 
 
 def random_texts(n: int) -> list[str]:
@@ -221,7 +221,18 @@ def test_the_functions_share_one_engine_for_each_model(model):
     found = vedette.classify("x", ["a", "b"], model=model)
     assert found == asyncio.run(vedette.aclassify("x", ["a", "b"], model=model))
     assert found["label"] in ("a", "b")
-    assert list(api._engines) == [model]
+    assert list(shared._opened) == [("local", model)]
+
+
+def test_a_backend_may_be_named_by_its_address(settings, tiny_full):
+    found = vedette.classify("x", ["a", "b"], backend=f"local:{tiny_full}")
+    assert found["label"] in ("a", "b")
+    shared._close()
+
+
+def test_a_model_beside_a_backend_that_has_its_own_is_refused(engine):
+    with pytest.raises(InputError, match="address"):
+        list(vedette.map(["a"], vedette.Classify("a,b"), model="m", backend=engine.backend))
 
 
 def test_complete_keeps_to_its_constraint(engine):

@@ -28,6 +28,8 @@ from vedette.errors import FileError, InputError
 
 ENV_PREFIX = "VEDETTE_"
 CONFIG_VARIABLE = "VEDETTE_CONFIG"
+API_KEY_VARIABLE = "VEDETTE_API_KEY"
+"""A secret and no setting: it is in no file, and never shown."""
 DEFAULT_FILE = "vedette.toml"
 
 KvType: TypeAlias = Literal["f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
@@ -73,10 +75,20 @@ class Settings(BaseSettings):
         min_length=1,
         description="Model that answers: a registry name, `hf:user/repo:QUANT`, or a path.",
     )
+    backend: str = Field(
+        default="local",
+        min_length=1,
+        description=(
+            "Who answers: `local`, `llama-server:URL`, `llama-server:[PROGRAM@]MODEL` or "
+            "`openai:URL#MODEL`."
+        ),
+    )
     threads: Auto[int] = Field(
         default=None, ge=1, description="CPU threads; `auto` is one for each physical core."
     )
-    width: int = Field(default=8, ge=1, le=256, description="Most sequences in one batch.")
+    width: int = Field(
+        default=8, ge=1, le=256, description="Most sequences in one batch, or requests at once."
+    )
     context_tokens: Auto[int] = Field(
         default=None,
         ge=64,
@@ -87,6 +99,10 @@ class Settings(BaseSettings):
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(
         default=1024, ge=1, description="Most requests waiting in an engine; more are refused."
+    )
+
+    timeout_s: float = Field(
+        default=600.0, gt=0, description="Seconds that a server may take for one answer."
     )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
@@ -169,7 +185,7 @@ def _environment() -> dict[str, str]:
     valid = [ENV_PREFIX + name.upper() for name in names()]
     _refuse_unknown(
         [name.upper() for name in variables],
-        valid=[*valid, CONFIG_VARIABLE],
+        valid=[*valid, CONFIG_VARIABLE, API_KEY_VARIABLE],
         what="environment variable",
     )
     found = {name.upper(): name for name in variables if os.environ[name]}

@@ -6,6 +6,7 @@
     │   │   └── NothingQualifies    a field that nothing in this input can fill
     │   ├── LabelError          a label list that cannot be used
     │   ├── InputTooLong        one input that can never fit
+    │   ├── RequestRefused      a server refuses what it was asked
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
     │   ├── JournalMismatch     the journal beside the output is another job's
     │   └── CalibrationMismatch a threshold file made for another model, prompt or label list
@@ -21,7 +22,14 @@
         ├── DeadlineExceeded                                                      HTTP 504
         ├── Overloaded          queue full; try again                             HTTP 429
         ├── ConstraintFailed    the constraint engine gave up: no answer, never a free one
-        └── EngineFailed        llama.cpp returned an error
+        ├── EngineFailed        llama.cpp returned an error
+        └── ServerError         a server that answers for a model did not          HTTP 502
+            ├── ServerUnreachable   no connection, or it broke off
+            │   └── AnswerInterrupted   it broke off within an answer; try again
+            ├── ServerTimeout   no answer in time                                   HTTP 504
+            ├── ServerFailed    an HTTP 5xx, or a reply that makes no sense
+            ├── RateLimited     it has too much to do, at each try                 HTTP 429
+            └── AccessDenied    it wants a key, or another one                      HTTP 401
 
 Each carries a `code` for machines, a message (what was wrong, with which value) and a `hint`
 (what to do). They are raised where the cause is known and shaped for the wire in one place.
@@ -84,6 +92,12 @@ class BudgetTooSmall(InputError):
     """`max_tokens` cannot hold any legal answer."""
 
     code = "budget_too_small"
+
+
+class RequestRefused(InputError):
+    """A server refuses what it was asked; its reason is in the message."""
+
+    code = "request_refused"
 
 
 class NothingQualifies(SchemaError):
@@ -189,3 +203,50 @@ class EngineFailed(RequestError):
 
     code = "engine_failed"
     retryable = True
+
+
+class ServerError(RequestError):
+    """A server that answers for a model did not. What is worth trying again has been."""
+
+    code = "server_error"
+    http_status = 502
+
+
+class ServerUnreachable(ServerError):
+    """There is no connection to the server, or it broke off."""
+
+    code = "server_unreachable"
+
+
+class AnswerInterrupted(ServerUnreachable):
+    """The connection broke off after a part of the answer had been passed on."""
+
+    code = "answer_interrupted"
+    retryable = True
+
+
+class ServerTimeout(ServerError):
+    """The server did not answer in time."""
+
+    code = "server_timeout"
+    http_status = 504
+
+
+class ServerFailed(ServerError):
+    """The server answered with an HTTP 5xx, or with something that makes no sense."""
+
+    code = "server_failed"
+
+
+class RateLimited(ServerError):
+    """The server has too much to do, and had at each try."""
+
+    code = "rate_limited"
+    http_status = 429
+
+
+class AccessDenied(ServerError):
+    """The server wants a key, or another one."""
+
+    code = "access_denied"
+    http_status = 401

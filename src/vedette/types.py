@@ -202,11 +202,15 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a backend can do; `context_tokens` is the room for one request, prompt and answer."""
+    """What a backend can do; `context_tokens` is the room for one request, prompt and answer.
+
+    `can_copy`: strings that a schema marks `"x-verbatim": true` are held to spans of the input.
+    """
 
     can_complete: bool = True
     can_constrain: bool = False
     can_score: bool = False
+    can_copy: bool = False
     can_adapt: bool = False
     can_see: bool = False
     context_tokens: int = 4096

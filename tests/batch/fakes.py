@@ -87,6 +87,7 @@ class FakeBackend:
         self.width = width
         self.identity = {"model": model, "sha256": hashlib.sha256(model.encode()).hexdigest()}
         self.capabilities = Capabilities()
+        self.counts: dict[str, int] = {}
         self.submitted: list[str] = []
         self.handles: list[FakeHandle] = []
         self.most_in_flight = 0

@@ -15,7 +15,9 @@ from .fakes import FakeBackend, ShoutTask
 class RankTask(ShoutTask):
     """Knows the longest text of the first three, and says it with each answer."""
 
-    study_rows = 3
+    def study_rows(self, backend):
+        return 3
+
     least_study_rows = 2
 
     def __init__(self, longest: str | None = None, known: dict[str, Answer] | None = None) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from vedette.backends.choice_grammar import choice_grammar
 from vedette.bench.batch import check_expected, reader
-from vedette.bench.bodies import choice_grammar, label_body, text_body
+from vedette.bench.bodies import label_body, text_body
 from vedette.bench.classify import read_label, right_labels
 from vedette.bench.client import PeerReply, read_reply
 from vedette.bench.expected import parse_expected

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from fake_llama_server import write_fake
 
+from vedette.backends.server_program import options_of
 from vedette.bench import build
-from vedette.bench.build import cpu_flags, describe, identify, options_of
+from vedette.bench.build import cpu_flags, describe, identify
 from vedette.errors import EngineFailed
 
 LOG = "0.00.1 I common: system_info: n_threads = 2 / 4 | CPU : SSE3 = 1 | AVX = 1 | AVX512 = 1 | \n"

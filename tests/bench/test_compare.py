@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vedette.backends.server_process import ServerOptions
 from vedette.bench.compare import accuracy, agreement, ratios, spread, valid_share
 from vedette.bench.contest import Contest, Plan
-from vedette.bench.peer import PeerOptions
 from vedette.bench.report import Judge
 from vedette.bench.runs import Reply, Run
 from vedette.bench.served import Served
@@ -122,7 +122,7 @@ def test_a_runs_tokens_are_those_of_all_its_replies():
 
 
 def peer(n_slots: int) -> Served:
-    options = PeerOptions(threads=1, n_slots=n_slots)
+    options = ServerOptions(threads=1, n_slots=n_slots)
     return Served(program=Path("p"), model=Path("m"), options=options)
 
 

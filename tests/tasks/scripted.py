@@ -17,7 +17,7 @@ class WordBackend:
 
     def __init__(self, **capabilities: Any) -> None:
         self.capabilities = Capabilities(
-            **{"can_constrain": True, "can_score": True, **capabilities}
+            **{"can_constrain": True, "can_score": True, "can_copy": True, **capabilities}
         )
 
     def count_tokens(self, text: str) -> int:

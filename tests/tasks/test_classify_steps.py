@@ -6,14 +6,14 @@ import json
 import math
 
 import pytest
-from scripted import ONE_EACH, WordBackend, completion, run_by_hand, scores, user_text
+from scripted import ONE_EACH, WordBackend, always, completion, run_by_hand, scores, user_text
 
 from vedette.errors import CapabilityMissing, InputTooLong, LabelError
 from vedette.tasks.classify import Classify
 from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label
 from vedette.tasks.prompt_data import load_prompt
-from vedette.types import Answer, ScoreRequest
+from vedette.types import Answer, Constraint, ScoreRequest
 
 LABELS = (Label("good"), Label("bad"))
 CONTENT_FREE = load_prompt("classify")["content_free"]
@@ -51,7 +51,7 @@ def test_the_prior_is_measured_once_for_a_backend_and_applied_to_every_item():
 
 def test_the_stream_prior_is_the_mean_over_the_first_texts_and_their_scores_are_used_once():
     task = Classify(LABELS)
-    assert (task.study_rows, task.least_study_rows) == (64, 16)
+    assert (task.study_rows(WordBackend()), task.least_study_rows) == (64, 16)
     raw = [
         run_by_hand(task.study_task(), text, lambda ask, p=p: scores(math.log(p), math.log(1 - p)))
         for text, p in (("one", 0.9), ("two", 0.7))
@@ -71,9 +71,9 @@ def test_the_stream_prior_is_the_mean_over_the_first_texts_and_their_scores_are_
 
 
 def test_what_has_no_stream_prior_wants_no_study():
-    assert Classify(LABELS, prior="none").study_rows == 0
-    assert Classify(LABELS, prior="content-free").study_rows == 0
-    assert Classify(LABELS, multi=True).study_rows == 0
+    assert Classify(LABELS, prior="none").study_rows(WordBackend()) == 0
+    assert Classify(LABELS, prior="content-free").study_rows(WordBackend()) == 0
+    assert Classify(LABELS, multi=True).study_rows(WordBackend()) == 0
     assert Classify(LABELS).knowing(None, {}) == Classify(LABELS)
 
 
@@ -159,8 +159,31 @@ def test_a_text_that_is_too_long_is_refused_with_both_sizes(words, context):
 
 
 def test_a_missing_capability_is_named():
+    neither = WordBackend(can_score=False, can_constrain=False)
     with pytest.raises(CapabilityMissing, match="score"):
-        run_by_hand(Classify(LABELS), "x", biased, WordBackend(can_score=False))
+        run_by_hand(Classify(LABELS), "x", biased, neither)
+
+
+def test_where_nothing_can_be_scored_the_model_writes_a_label_and_the_answer_says_so():
+    task, backend = Classify(LABELS), WordBackend(can_score=False)
+    assert task.study_rows(backend) == 0
+    answer, ((ask,),) = run_by_hand(task, "so so", always("bad"), backend)
+    assert answer.value == {"label": "bad", "probability": None, "scored": False}
+    assert answer.usage == ONE_EACH
+    assert ask.constraint == Constraint("choice", '["good", "bad"]')
+    assert ask.prompt == task.wording.prompt("so so")
+    assert ask.max_tokens > len("good")
+
+
+def test_several_labels_are_written_as_a_yes_or_no_each():
+    def respond(ask):
+        return completion("yes" if '"bad"' in ask.prompt.messages[-1].content else "no")
+
+    task, backend = Classify(LABELS, multi=True), WordBackend(can_score=False)
+    answer, (asks,) = run_by_hand(task, "so so", respond, backend)
+    assert answer.value == {"labels": ["bad"], "probabilities": None, "scored": False}
+    assert {ask.constraint.source for ask in asks} == {'["yes", "no"]'}
+    assert answer.usage == ONE_EACH + ONE_EACH
 
 
 def test_a_backend_that_answers_another_question_is_a_bug():

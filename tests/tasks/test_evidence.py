@@ -60,5 +60,5 @@ def test_an_empty_text_has_no_label_and_no_words():
 def test_evidence_changes_what_the_answers_depend_on():
     plain, told = Classify(LABELS), Classify(LABELS, evidence=True)
     assert plain.identity != told.identity
-    with pytest.raises(CapabilityMissing, match="constrain"):
-        run_by_hand(told, "x", respond, WordBackend(can_constrain=False))
+    with pytest.raises(CapabilityMissing, match="spans of the input"):
+        run_by_hand(told, "x", respond, WordBackend(can_copy=False))

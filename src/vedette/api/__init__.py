@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
-import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, cast, overload
 
 from pydantic import BaseModel, ValidationError
 
-from vedette.backends.base import Backend
 from vedette.batch.answers import answers
-from vedette.config import load
 from vedette.decide.question import ask as one_line
 from vedette.decide.question import parse_questions
 from vedette.errors import ConstraintFailed, InputError, VedetteError
@@ -26,6 +22,7 @@ from vedette.tasks.labels import Label, read_labels
 from vedette.types import Answer, Item, Json
 
 from .engine import Engine, Schema, schema_of
+from .shared import Answerer, backend_of
 
 __all__ = [
     "Classify",
@@ -79,41 +76,72 @@ def Classify(
 
 
 @overload
-def extract(text: str, schema: type[M], *, model: str | None = None) -> M: ...
+def extract(
+    text: str, schema: type[M], *, model: str | None = None, backend: Answerer | None = None
+) -> M: ...
 @overload
-def extract(text: str, schema: dict[str, Any] | str, *, model: str | None = None) -> Json: ...
-def extract(text: str, schema: Schema, *, model: str | None = None) -> Json | BaseModel:
+def extract(
+    text: str,
+    schema: dict[str, Any] | str,
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> Json: ...
+def extract(
+    text: str, schema: Schema, *, model: str | None = None, backend: Answerer | None = None
+) -> Json | BaseModel:
     """One object out of one text.
 
     `schema` is a JSON Schema, a field list such as `"level:INFO|ERROR, service"`, or a pydantic
-    model, of which an instance is returned. Raises the `VedetteError` that says why not.
+    model, of which an instance is returned. `backend` is who answers: an address as `--backend`
+    takes it, such as `"openai:https://host/v1#model"`, or a backend. Raises the `VedetteError`
+    that says why not.
     """
-    return _typed(_one(Extract(schema), text, model), schema)
+    return _typed(_one(Extract(schema), text, model, backend), schema)
 
 
-@overload
-async def aextract(text: str, schema: type[M], *, model: str | None = None) -> M: ...
 @overload
 async def aextract(
-    text: str, schema: dict[str, Any] | str, *, model: str | None = None
+    text: str, schema: type[M], *, model: str | None = None, backend: Answerer | None = None
+) -> M: ...
+@overload
+async def aextract(
+    text: str,
+    schema: dict[str, Any] | str,
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
 ) -> Json: ...
-async def aextract(text: str, schema: Schema, *, model: str | None = None) -> Json | BaseModel:
+async def aextract(
+    text: str, schema: Schema, *, model: str | None = None, backend: Answerer | None = None
+) -> Json | BaseModel:
     """`extract` for asyncio."""
-    return _typed(await asyncio.to_thread(_one, Extract(schema), text, model), schema)
+    return _typed(await asyncio.to_thread(_one, Extract(schema), text, model, backend), schema)
 
 
 def classify(
-    text: str, labels: Sequence[str] | dict[str, str] | str, *, model: str | None = None
+    text: str,
+    labels: Sequence[str] | dict[str, str] | str,
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
 ) -> dict[str, Json]:
-    """The label of one text, with the probability of each: keys `label`, `probabilities`, ..."""
-    return cast(dict[str, Json], _one(Classify(labels), text, model))
+    """The label of one text, with the probability of each: keys `label`, `probabilities`, ...
+
+    `backend`: see `extract`. One that cannot score gives a label without probabilities.
+    """
+    return cast(dict[str, Json], _one(Classify(labels), text, model, backend))
 
 
 async def aclassify(
-    text: str, labels: Sequence[str] | dict[str, str] | str, *, model: str | None = None
+    text: str,
+    labels: Sequence[str] | dict[str, str] | str,
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
 ) -> dict[str, Json]:
     """`classify` for asyncio."""
-    answer = await asyncio.to_thread(_one, Classify(labels), text, model)
+    answer = await asyncio.to_thread(_one, Classify(labels), text, model, backend)
     return cast(dict[str, Json], answer)
 
 
@@ -131,10 +159,14 @@ def Decide(questions: Sequence[str] | dict[str, Any], *, both_orders: bool = Fal
 
 
 def ask(
-    text: str, questions: Sequence[str] | dict[str, Any], *, model: str | None = None
+    text: str,
+    questions: Sequence[str] | dict[str, Any],
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
 ) -> dict[str, Json]:
-    """The answer to each question about one text, by its id."""
-    value = cast(dict[str, Json], _one(Decide(questions), text, model))
+    """The answer to each question about one text, by its id. `backend`: see `extract`."""
+    value = cast(dict[str, Json], _one(Decide(questions), text, model, backend))
     return cast(dict[str, Json], value["answers"])
 
 
@@ -143,14 +175,14 @@ def map(
     task: Task,
     *,
     model: str | None = None,
-    backend: Backend | None = None,
+    backend: Answerer | None = None,
     workers: int | None = None,
 ) -> Iterator[Answer | VedetteError]:
     """Answers of a task over many items, lazily and in order; a failed item yields its error.
 
-    Closing the iterator cancels what is under way.
+    `backend`: see `extract`. Closing the iterator cancels what is under way.
     """
-    found = answers(_items(items), task, backend or _shared(model), workers)
+    found = answers(_items(items), task, backend_of(model, backend), workers)
     try:
         for _, outcome in found:
             yield outcome
@@ -163,7 +195,7 @@ async def amap(
     task: Task,
     *,
     model: str | None = None,
-    backend: Backend | None = None,
+    backend: Answerer | None = None,
     workers: int | None = None,
 ) -> AsyncIterator[Answer | VedetteError]:
     """`map` for asyncio."""
@@ -182,29 +214,8 @@ async def amap(
         await asyncio.to_thread(cast(Any, found).close)
 
 
-_engines: dict[str, Engine] = {}
-_engines_lock = threading.Lock()
-
-
-def _shared(model: str | None) -> Backend:
-    """The backend that the functions of this module use, one for each model, until exit."""
-    name = load(model=model).model
-    with _engines_lock:
-        if name not in _engines:
-            _engines[name] = Engine(name)
-            if len(_engines) == 1:
-                atexit.register(_close_shared)
-        return _engines[name].backend
-
-
-def _close_shared() -> None:
-    with _engines_lock:
-        while _engines:
-            _engines.popitem()[1].close()
-
-
-def _one(task: Task, text: str, model: str | None) -> Json:
-    outcome = next(iter(map([text], task, model=model)))
+def _one(task: Task, text: str, model: str | None, backend: Answerer | None) -> Json:
+    outcome = next(iter(map([text], task, model=model, backend=backend)))
     if isinstance(outcome, VedetteError):
         raise outcome
     return outcome.value

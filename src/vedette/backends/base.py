@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from vedette.types import Capabilities, Completion, Json, Request, ScoreRequest, Scores
@@ -42,6 +42,11 @@ class Backend(Protocol):
     """Anything that answers requests: the in-process engine, a llama-server, a URL."""
 
     @property
+    def name(self) -> str:
+        """The model as people call it, for reports."""
+        ...
+
+    @property
     def capabilities(self) -> Capabilities:
         """What can be asked of it."""
         ...
@@ -61,11 +66,28 @@ class Backend(Protocol):
     @overload
     def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
     def submit(self, request: Request | ScoreRequest) -> Handle[Result]:
-        """Queue a request and return at once. Raises `InputError` for one that can never be met."""
+        """Queue a request and return at once.
+
+        Raises `InputError` for one that can never be met and `CapabilityMissing` for what this
+        backend cannot do; where only the far side can tell, the handle raises it.
+        """
+        ...
+
+    def check(self, request: Request | ScoreRequest) -> None:
+        """Find out, without an answer, whether a request could be met. Raises as `submit` does."""
+        ...
+
+    def show_prompt(self, request: Request | ScoreRequest) -> str:
+        """The prompt as the model reads it, or as the far side is given it."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text under the model's own tokenizer."""
+        """Tokens of a text by the model's own tokenizer; an estimate where it cannot be asked."""
+        ...
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What has happened so far that the summary of a job should tell, by name."""
         ...
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import overload
 
@@ -56,10 +57,11 @@ class LocalBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Completes, constrains and scores."""
+        """Completes, constrains, scores and copies."""
         return Capabilities(
             can_constrain=True,
             can_score=True,
+            can_copy=True,
             context_tokens=self.engine.max_context_tokens,
         )
 
@@ -102,6 +104,11 @@ class LocalBackend:
     def show_prompt(self, request: Request | ScoreRequest) -> str:
         """The request's prompt as the model reads it, control tokens spelt out."""
         return self.engine.tokenizer.render(request.prompt)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Nothing: what the engine does again it does unseen."""
+        return {}
 
     def close(self) -> None:
         """End the engine and free the model."""

@@ -139,6 +139,8 @@ class _Runner:
         self._window: deque[tuple[str, bytes | None, bytes]] = deque()
         self._asking: set[bytes] = set()
         self._total: int | None = None
+        self._schema_tokens = 0
+        self._counts_before = dict(job.backend.counts)
         self._items = self._errors = self._asked = self._done_again = 0
         self._from_journal = self._duplicates = self._bad_rows = 0
         self._began_s = time.monotonic()
@@ -147,6 +149,7 @@ class _Runner:
     def run(self) -> None:
         """Read, ask, settle and write until the rows are through or a signal comes."""
         self._total = self._job.source.total()
+        self._schema_tokens = self._counted_schema()
         self._began_s = time.monotonic()
         with closing(self._feed()) as feed:
             try:
@@ -177,7 +180,8 @@ class _Runner:
             duplicates=self._duplicates,
             bad_rows=self._bad_rows,
             usage=self._driver.usage,
-            schema_tokens=self._schema_tokens(),
+            backend_counts=self._backend_counts(),
+            schema_tokens=self._schema_tokens,
             wall_s=time.monotonic() - self._began_s,
             total=self._total,
             interrupted=self._interrupt.requested,
@@ -186,7 +190,11 @@ class _Runner:
             notes=notes,
         )
 
-    def _schema_tokens(self) -> int:
+    def _backend_counts(self) -> dict[str, int]:
+        before, now = self._counts_before, self._job.backend.counts
+        return {name: count - before.get(name, 0) for name, count in now.items()}
+
+    def _counted_schema(self) -> int:
         task = self._job.task
         shown = task.schema_prompt if isinstance(task, ShowsSchema) else ""
         return self._job.backend.count_tokens(shown) if shown else 0
@@ -203,13 +211,14 @@ class _Runner:
     def _studied(self, feed: Feed) -> Feed:
         """Let the task look at the first rows, unless an earlier run of the job has done so."""
         task = self._job.task
-        if not isinstance(task, Learner) or not task.study_rows:
+        n_texts = task.study_rows(self._job.backend) if isinstance(task, Learner) else 0
+        if not isinstance(task, Learner) or not n_texts:
             return feed
         if FINDING_KEY in self._journal:
             finding = orjson.loads(self._journal.get(FINDING_KEY))
             self._go_on_with(task.knowing(finding, {}), task.told(finding))
             return feed
-        head = Head(task.study_rows)
+        head = Head(n_texts)
         while not (head.is_full or feed.ended or self._interrupt.requested):
             row = feed.poll()
             if row is not None:

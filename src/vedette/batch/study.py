@@ -76,9 +76,10 @@ def studied(
 ) -> tuple[Task, Iterator[Item]]:
     """The task, having looked at the first items if it wants to, and all the items."""
     source = iter(items)
-    if not isinstance(task, Learner) or not task.study_rows:
+    n_texts = task.study_rows(backend) if isinstance(task, Learner) else 0
+    if not isinstance(task, Learner) or not n_texts:
         return task, source
-    head = Head(task.study_rows)
+    head = Head(n_texts)
     while not head.is_full and (item := next(source, None)) is not None:
         head.add(item)
     known: Task = task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rich.table import Table
@@ -19,8 +20,9 @@ class Summary:
     backend in this run; done_again: those of them that an earlier run had begun and not finished.
     retried: rows whose recorded error was dropped to ask them again. from_journal: answered by an
     earlier run. duplicates: answered by an identical row. bad_rows: could not be read.
-    usage: tokens of this run. schema_tokens: what each prompt spends on showing the schema. When
-    `interrupted`, rows that were read and not answered count in none of these.
+    usage: tokens of this run. backend_counts: what happened in the backend meanwhile, by name, such
+    as requests that were sent again. schema_tokens: what each prompt spends on showing the
+    schema. When `interrupted`, rows that were read and not answered count in none of these.
     """
 
     items: int = 0
@@ -34,6 +36,7 @@ class Summary:
     duplicates: int = 0
     bad_rows: int = 0
     usage: Usage = field(default_factory=Usage)
+    backend_counts: Mapping[str, int] = field(default_factory=dict)
     schema_tokens: int = 0
     wall_s: float = 0.0
     total: int | None = None
@@ -102,6 +105,7 @@ class Summary:
                 "forced_tokens": self.usage.forced_tokens,
                 "sampled_tokens": self.usage.sampled_tokens,
             },
+            "backend": dict(self.backend_counts),
             "schema_tokens": self.schema_tokens,
             "total": self.total,
             "interrupted": self.interrupted,
@@ -128,6 +132,7 @@ class Summary:
             ("asked again", self.retried),
             ("done again", self.done_again),
             ("requests retried", self.retried_requests),
+            *((name.replace("_", " "), count) for name, count in self.backend_counts.items()),
             ("tokens of the schema in each prompt", self.schema_tokens),
         ):
             if count:

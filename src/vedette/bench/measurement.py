@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vedette.backends.server_process import ServerOptions
 from vedette.batch import Source
 from vedette.tasks.base import Task
 
 from .build import Build, identify
 from .contest import Contest, Plan, Say, hold
 from .in_process import InProcess
-from .peer import PeerOptions
 from .questions import Question, Questions, questions_of, slot_tokens, warmup_questions
 from .report import BindingReport, Judge, KeywordReport, PeerReport, Report, report, setting
 from .served import PeerJob, Served
@@ -63,7 +63,8 @@ class Measurement:
 
     def contest(self, task: Task, prepared: Prepared, job: PeerJob, say: Say) -> Contest:
         """Run both sides in turns. Raises `EngineFailed` if the peer cannot be started or dies."""
-        options = PeerOptions(
+        options = ServerOptions(
+            cpu_only=True,
             threads=self.engine.options.threads,
             kv_type=self.engine.options.kv_type,
             slot_tokens=prepared.slot_tokens,

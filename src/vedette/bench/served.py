@@ -8,10 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
+from vedette.backends.server_process import ServerOptions
 from vedette.errors import EngineFailed
 
 from .client import PeerReply
-from .peer import Peer, PeerOptions
+from .peer import Peer
 from .runs import Reply, Run, run_of
 from .stopwatch import Stopwatch
 
@@ -40,7 +41,7 @@ class Served:
 
     program: Path
     model: Path
-    options: PeerOptions
+    options: ServerOptions
 
     @property
     def name(self) -> str:

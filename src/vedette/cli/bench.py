@@ -114,10 +114,10 @@ def batch(
     binding_items
         On how many of the first items (40).
     """
+    from vedette.backends.find_server import find_server
     from vedette.batch import Source
     from vedette.bench.batch import BatchBench
     from vedette.bench.expected import parse_expected
-    from vedette.bench.find_peer import find_peer
     from vedette.bench.keywords import plain_schema
     from vedette.engine.constraint.json_schema import parse_schema
     from vedette.tasks.examples import extract_examples
@@ -133,7 +133,7 @@ def batch(
     right = parse_expected(read_text(expected, "expected answers"), expected) if expected else {}
     body = parse_schema(read_text(schema, "schema"))
     task = Extract(schema=plain_schema(body) if keywords == "none" else body, examples=rows)
-    plan, program = options.plan(), find_peer(options.peer)
+    plan, program = options.plan(), find_server(options.peer)
     bench = BatchBench(
         engine=engine_of(options.settings(), quiet=options.quiet),
         program=program,
@@ -174,9 +174,9 @@ def classify(
     prior
         How the labels that the model prefers whatever it reads are corrected for, as in classify.
     """
+    from vedette.backends.find_server import find_server
     from vedette.batch import Source
     from vedette.bench.classify import ClassifyBench
-    from vedette.bench.find_peer import find_peer
     from vedette.tasks.classify import Classify
     from vedette.tasks.examples import label_examples
     from vedette.tasks.labels import read_labels
@@ -185,7 +185,7 @@ def classify(
     source = _checked(Source(paths=(data,), columns=(label_field,), limit=options.limit))
     rows = label_examples(read_text(examples, "examples"), examples) if examples else ()
     task = Classify(labels=read_labels(labels), examples=rows, prior=prior)
-    plan, program = options.plan(), find_peer(options.peer)
+    plan, program = options.plan(), find_server(options.peer)
     bench = ClassifyBench(
         engine=engine_of(options.settings(), quiet=options.quiet),
         program=program,

@@ -63,10 +63,10 @@ def constrained(
     """
     from pathlib import Path
 
+    from vedette.backends.find_server import find_server
     from vedette.bench.constrained import ConstrainedBench
     from vedette.bench.constrained_answers import check_validators
     from vedette.bench.constrained_suite import built_in, first, read_folder
-    from vedette.bench.find_peer import find_peer
 
     if prompts < 0:
         raise InputError(f"--prompts is {prompts}; it must be at least 0")
@@ -83,7 +83,7 @@ def constrained(
     if peer and not n_prompts:
         raise InputError("there is nothing to ask the peer: no schema has a prompt to answer")
     check_validators(cases)
-    program = find_peer(peer) if peer else None
+    program = find_server(peer) if peer else None
     engine = engine_of(load(model=model, threads=threads, offline=offline), quiet=quiet)
     bench = ConstrainedBench(
         model=engine.model,

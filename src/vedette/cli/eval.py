@@ -46,6 +46,8 @@ class RowOptions:
     "Of the choice and of the order in which rows are asked."
     model: str | None = None
     "Name, hf:user/repo:QUANT or path of the weights."
+    backend: str | None = None
+    "Who answers: local, llama-server:URL, llama-server:[PROGRAM@]MODEL, openai:URL#MODEL."
     width: int | None = None
     "Most sequences in one batch."
     threads: int | None = None
@@ -59,7 +61,13 @@ class RowOptions:
 
     def settings(self) -> Settings:
         """The settings under these options."""
-        return load(model=self.model, width=self.width, threads=self.threads, offline=self.offline)
+        return load(
+            model=self.model,
+            backend=self.backend,
+            width=self.width,
+            threads=self.threads,
+            offline=self.offline,
+        )
 
     def rows(self, data: str) -> tuple[list[Item], list[str]]:
         """The rows in a random order, and the right label of each."""
@@ -124,15 +132,14 @@ def evaluate(
     known = read_calibrations(thresholds) if thresholds else None
     items, right = rows.rows(data)
     job = replace(rows.classify(right, items), prior=prior, calibrations=known)
-    settings = rows.settings()
-    backend = open_backend(settings, quiet=rows.quiet)
+    backend = open_backend(rows.settings(), quiet=rows.quiet)
     try:
         report = evaluate_classify(
             job,
             items,
             right,
             backend,
-            model=settings.model,
+            model=backend.name,
             data=Path(data).name,
             tell=_teller(rows.quiet),
         )

@@ -6,7 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from vedette.cli.job import JobOptions, PathOrStdin, check_paths, open_backend, read_text, run_job
+from vedette.cli.job import (
+    JobOptions,
+    PathOrStdin,
+    check_paths,
+    open_backend,
+    read_text,
+    run_job,
+    settings_of,
+)
 from vedette.errors import InputError
 
 if TYPE_CHECKING:
@@ -151,13 +159,9 @@ def _answer_one(task: Generate, prompt: str, options: JobOptions) -> int:
     """Print the answer to one prompt; a cut one is told on stderr."""
     from vedette.batch.single import answer_item
     from vedette.cli.console import note
-    from vedette.config import load
     from vedette.types import Item
 
-    settings = load(
-        model=options.model, width=options.width, threads=options.threads, offline=options.offline
-    )
-    backend = open_backend(settings, quiet=options.quiet)
+    backend = open_backend(settings_of(options), quiet=options.quiet)
     try:
         answer = answer_item(task, Item(id="1", text=prompt), backend)
     finally:

@@ -18,7 +18,7 @@ from vedette.config import Settings, load
 from vedette.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from vedette.backends.local import LocalBackend
+    from vedette.backends.base import Backend
     from vedette.batch.source import Source
     from vedette.tasks.base import Task
 
@@ -34,6 +34,8 @@ class JobOptions:
 
     model: str | None = None
     "Name, hf:user/repo:QUANT or path of the weights."
+    backend: str | None = None
+    "Who answers: local, llama-server:URL, llama-server:[PROGRAM@]MODEL, openai:URL#MODEL."
     out: str = "-"
     "File for the result lines (a journal beside it makes the run resumable); - is stdout."
     format: Literal["auto", "jsonl", "csv", "lines", "parquet"] = "auto"
@@ -58,7 +60,7 @@ class JobOptions:
     fresh: bool = False
     "Forget earlier runs and write the output anew."
     width: int | None = None
-    "Most sequences in one batch."
+    "Most sequences in one batch, or requests at once to a server."
     threads: int | None = None
     "CPU threads."
     offline: bool | None = None
@@ -110,13 +112,23 @@ def check_paths(paths: tuple[str, ...], verb: Callable[..., int]) -> None:
     )
 
 
-def open_backend(settings: Settings, *, quiet: bool) -> LocalBackend:
-    """The model, fetched first if it is not here and the network may be used."""
-    from vedette.backends.local import LocalBackend, fetch, options_of
+def settings_of(options: JobOptions) -> Settings:
+    """All settings, with what the command line says of them."""
+    return load(
+        model=options.model,
+        backend=options.backend,
+        width=options.width,
+        threads=options.threads,
+        offline=options.offline,
+    )
+
+
+def open_backend(settings: Settings, *, quiet: bool) -> Backend:
+    """Who answers; weights are fetched first if they are not here and the network may be used."""
+    from vedette.backends.open import open_backend as opened
     from vedette.models.progress import progress_for_stderr
 
-    fetch(settings, progress_for_stderr(quiet=quiet))
-    return LocalBackend(settings.model, options_of(settings))
+    return opened(settings, progress_for_stderr(quiet=quiet))
 
 
 def run_job(
@@ -132,10 +144,8 @@ def run_job(
     source = options.source(paths, columns)
     workers = options.worker_count()
     check(source, options.out, options.journal)
-    settings = load(
-        model=options.model, width=options.width, threads=options.threads, offline=options.offline
-    )
-    backend = open_backend(settings, quiet=options.quiet)
+    backend = open_backend(settings_of(options), quiet=options.quiet)
+    model = backend.name
     try:
         if options.show_prompt:
             return _show_prompt(task, source, backend)
@@ -154,7 +164,7 @@ def run_job(
     finally:
         backend.close()
     if options.json:
-        body = {**summary.as_dict(), "model": settings.model}
+        body = {**summary.as_dict(), "model": model}
         if options.out == "-":
             _json_to_stderr(body)
         else:
@@ -173,7 +183,7 @@ def run_job(
     return summary.exit_code
 
 
-def _check_task(task: Task, backend: LocalBackend) -> None:
+def _check_task(task: Task, backend: Backend) -> None:
     """What is wrong with the task itself is said once, before the first row."""
     from vedette.errors import NothingQualifies
     from vedette.types import Item
@@ -189,7 +199,7 @@ def _json_to_stderr(body: object) -> None:
     sys.stderr.write(orjson.dumps(body, default=str).decode() + "\n")
 
 
-def _show_prompt(task: Task, source: Source, backend: LocalBackend) -> int:
+def _show_prompt(task: Task, source: Source, backend: Backend) -> int:
     from vedette.types import Item
 
     row = next((row for row in source.rows() if isinstance(row, Item) and row.text.strip()), None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -40,6 +41,49 @@ class Segment:
         return replace(self, text=self.text[:at]), replace(self, text=self.text[at:])
 
 
+Frame: TypeAlias = tuple[str | int, ...]
+"""A rendered template: its own text, and in between the indices of the messages."""
+
+
+def marked_messages(roles: Sequence[str]) -> list[dict[str, str]]:
+    """Messages of these roles, a mark in place of each content."""
+    return [{"role": role, "content": f"\ue0f0{i}\ue0f1"} for i, role in enumerate(roles)]
+
+
+def frame_of(text: str, roles: Sequence[str]) -> Frame:
+    """The frame, from `marked_messages` as a template has rendered them.
+
+    Raises `InputError` where a message is missing.
+    """
+    parts = _MARK.split(text)
+    frame = [int(part) if i % 2 else part for i, part in enumerate(parts)]
+    missing = set(range(len(roles))) - {part for part in frame if isinstance(part, int)}
+    if missing:
+        raise InputError(
+            f"the model's chat template drops the {roles[min(missing)]} message",
+            hint="fold it into the user message",
+        )
+    return tuple(part for part in frame if part != "")
+
+
+def closed_thought(text: str) -> str:
+    """The rendered text, with an end to the thought that a template opens whatever is asked."""
+    return f"{text}\n{CLOSES}{AFTER}" if text.rstrip().endswith(OPENS) else text
+
+
+def segments_of(frame: Frame, prompt: Prompt) -> list[Segment]:
+    """The prompt in order, the assistant's turn opened and begun with `prefill`."""
+    segments = [
+        Segment(part, True)
+        if isinstance(part, str)
+        else Segment(prompt.messages[part].content, False, part)
+        for part in frame
+    ]
+    if prompt.prefill:
+        segments.append(Segment(prompt.prefill, False))
+    return segments
+
+
 def _refuse(message: str) -> NoReturn:
     raise TemplateError(message)
 
@@ -67,11 +111,10 @@ class ChatTemplate:
         """Whether the template knows of thoughts before an answer."""
         return CLOSES in self.source
 
-    def _render_frame(self, roles: tuple[str, ...], think: bool) -> tuple[str | int, ...]:
-        messages = [{"role": role, "content": f"\ue0f0{i}\ue0f1"} for i, role in enumerate(roles)]
+    def _render_frame(self, roles: tuple[str, ...], think: bool) -> Frame:
         try:
             text = self._template.render(
-                messages=messages,
+                messages=marked_messages(roles),
                 add_generation_prompt=True,
                 enable_thinking=think,
                 tools=None,
@@ -81,17 +124,7 @@ class ChatTemplate:
             raise InputError(
                 f"the model's chat template refuses these messages ({', '.join(roles)}): {error}"
             ) from error
-        if not think and text.rstrip().endswith(OPENS):
-            text += f"\n{CLOSES}{AFTER}"  # a template that opens a thought whatever is asked
-        parts = _MARK.split(text)
-        frame = [int(part) if i % 2 else part for i, part in enumerate(parts)]
-        missing = set(range(len(roles))) - {part for part in frame if isinstance(part, int)}
-        if missing:
-            raise InputError(
-                f"the model's chat template drops the {roles[min(missing)]} message",
-                hint="fold it into the user message",
-            )
-        return tuple(part for part in frame if part != "")
+        return frame_of(text if think else closed_thought(text), roles)
 
     def segments(self, prompt: Prompt, *, think: bool = False) -> list[Segment]:
         """The prompt in order, the assistant's turn opened and begun with `prefill`.
@@ -101,15 +134,7 @@ class ChatTemplate:
         if not prompt.messages:
             raise InputError("the prompt has no message")
         frame = self._frame(tuple(message.role for message in prompt.messages), think)
-        segments = [
-            Segment(part, True)
-            if isinstance(part, str)
-            else Segment(prompt.messages[part].content, False, part)
-            for part in frame
-        ]
-        if prompt.prefill:
-            segments.append(Segment(prompt.prefill, False))
-        return segments
+        return segments_of(frame, prompt)
 
     def render(self, prompt: Prompt) -> str:
         """The prompt as one text, for people."""

@@ -53,9 +53,8 @@ class Learner(Task, Protocol):
     resumed one takes it from there.
     """
 
-    @property
-    def study_rows(self) -> int:
-        """How many different texts it wants to see; 0 for none."""
+    def study_rows(self, backend: Backend) -> int:
+        """How many different texts it wants to see on this backend; 0 for none."""
         ...
 
     @property

@@ -22,6 +22,7 @@ from .label_prompt import LabelledText, LabelPrompt
 from .labels import Label
 from .prompt_data import load_prompt, text_of
 from .reply import scores_of
+from .written_label import label_request, label_value, labels_value
 
 QUESTION = "label"  # the name of the one question of a classification
 MAX_INPUT_TOKENS = 3500
@@ -43,6 +44,8 @@ class Classify:
     of the text that its label (each label that applies, with `multi`) rests on, which costs one
     short answer each. `calibrations`, made for this model and these labels, take the place of the
     prior, and say of each answer whether it is kept.
+    On a backend that cannot score, the model writes the label: it has no
+    probability then and no correction, and the answer says so.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
@@ -90,7 +93,7 @@ class Classify:
                 **({"calibrations": self.calibrations.identity} if self.calibrations else {}),
                 "multi": self.multi,
                 "prior": self.prior,
-                "study_rows": self.study_rows,
+                "study_rows": self._study_rows,
                 **({"evidence": text_of("classify", "evidence")} if self.evidence else {}),
             },
         }
@@ -105,10 +108,13 @@ class Classify:
         return _RawScores(replace(self, prior="none", calibrations=None))
 
     @property
-    def study_rows(self) -> int:
-        """See `Learner`: the stream's prior is the mean over this many texts."""
+    def _study_rows(self) -> int:
         is_asked = self.prior == "stream" and not self.multi and self.calibrations is None
         return STUDY_ROWS if is_asked else 0
+
+    def study_rows(self, backend: Backend) -> int:
+        """See `Learner`: the stream's prior is the mean over this many texts, where they score."""
+        return self._study_rows if backend.capabilities.can_score else 0
 
     @property
     def least_study_rows(self) -> int:
@@ -142,10 +148,14 @@ class Classify:
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
-        if not backend.capabilities.can_score:
-            raise CapabilityMissing("classify needs a backend that can score choices")
-        if self.evidence and not backend.capabilities.can_constrain:
-            raise CapabilityMissing("evidence needs a backend that can constrain its output")
+        can = backend.capabilities
+        if not (can.can_score or can.can_constrain):
+            raise CapabilityMissing("classify needs a backend that can score or constrain")
+        if self.evidence and not can.can_copy:
+            raise CapabilityMissing(
+                "evidence needs a backend that can hold an answer to spans of the input",
+                hint="use --backend local",
+            )
         if not item.text.strip():
             value: Json = [] if self.multi else None
             return Answer(value={"labels" if self.multi else "label": value}, extra={"empty": True})
@@ -157,11 +167,15 @@ class Classify:
                 hint="split the text, or classify a summary of it",
             )
         if self.calibrations is not None:
+            if not can.can_score:
+                raise CapabilityMissing("a threshold file needs a backend that can score choices")
             self.calibrations.check(self.name, self.key(backend))
         answer = yield from self._decided(item, backend)
         return (yield from self._with_evidence(item.text, answer)) if self.evidence else answer
 
     def _decided(self, item: Item, backend: Backend) -> Steps:
+        if not backend.capabilities.can_score:
+            return (yield from self._written(item.text))
         if self.multi:
             results = yield self.wording.requests_multi(item.text)
             return self._multi_answer(results)
@@ -176,6 +190,16 @@ class Classify:
             prior = mean_prior([scores_of(result).logprobs for result in results[1:]])
             self._priors[backend] = prior
         return self._answer(scores_of(results[0]), prior)
+
+    def _written(self, text: str) -> Steps:
+        choices = YES_NO if self.multi else self.names
+        wording = self.wording
+        questions = wording.requests_multi(text) if self.multi else [wording.request(text)]
+        results = yield [label_request(question.prompt, choices) for question in questions]
+        usage = sum((result.usage for result in results), Usage())
+        if self.multi:
+            return Answer(value=labels_value(self.names, YES_NO[0], results), usage=usage)
+        return Answer(value=label_value(results), usage=usage)
 
     def _with_evidence(self, text: str, answer: Answer) -> Steps:
         value = cast(dict[str, Json], answer.value)

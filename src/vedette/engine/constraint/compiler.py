@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 import orjson
-from llguidance import LLMatcher, LLParserLimits
+from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from vedette.engine.llama.model import Model
 from vedette.engine.llama.vocabulary import constraint_tokenizer
@@ -15,7 +16,7 @@ from vedette.types import Constraint
 from .deep_stack import check_size, on_deep_stack
 from .ending import Endings
 from .gbnf import grammar_of_gbnf
-from .json_schema import SchemaGrammar, grammar_of_schema
+from .json_schema import grammar_of_schema
 from .lark import grammar_of_lark
 from .matcher import Compiled, Matcher
 from .verbatim import lark_literal
@@ -24,6 +25,11 @@ _CACHED = 256
 MOST_COMMITMENT_TOKENS = 1024
 MOST_LEXER_WORK = 500_000
 """Of the engine, over the terminals of a grammar: about half a second on a slow machine."""
+
+
+def limits() -> LLParserLimits:
+    """What compiling a grammar may cost."""
+    return LLParserLimits(verbose_errors=False, initial_lexer_fuel=MOST_LEXER_WORK)
 
 
 class Compiler:
@@ -37,7 +43,7 @@ class Compiler:
         self._model = model
         self._tokenizer, pieces = constraint_tokenizer(model)
         self._endings = Endings(pieces)
-        self._limits = LLParserLimits(verbose_errors=False, initial_lexer_fuel=MOST_LEXER_WORK)
+        self._limits = limits()
         self._compiled: OrderedDict[Constraint, Compiled] = OrderedDict()
         self.hits = 0
 
@@ -55,34 +61,15 @@ class Compiler:
         return Matcher(known, self._endings)
 
     def _compile(self, constraint: Constraint) -> Compiled:
-        grammar, schema = self._grammar(constraint)
-        compiled = on_deep_stack(
-            lambda: LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
-        )
-        if compiled.is_error():
-            reason = " ".join(compiled.get_error().split("<backtrace>")[0].split())[:300]
-            if constraint.kind == "json_schema":
-                raise SchemaError(f"this schema cannot be enforced: {reason}")
-            raise InputError(f"this {constraint.kind} cannot be enforced: {reason}")
-        n_bytes = schema.commitment_bytes if schema else len(constraint.source)
+        if constraint.kind == "json_schema":
+            schema = grammar_of_schema(constraint.source, constraint.input, constraint.options)
+            grammar, n_bytes = schema.text, schema.commitment_bytes
+        else:
+            schema, n_bytes = None, len(constraint.source)
+            grammar = grammar_of(constraint, self._token_id, self._tokenizer)
+        compiled = compiled_grammar(grammar, constraint.kind, self._tokenizer, self._limits)
         commitment = min(MOST_COMMITMENT_TOKENS, n_bytes // 2)
         return Compiled(compiled, self._tokenizer, commitment, schema)
-
-    def _grammar(self, constraint: Constraint) -> tuple[str, SchemaGrammar | None]:
-        source = constraint.source
-        check_size(source)
-        match constraint.kind:
-            case "json_schema":
-                schema = grammar_of_schema(source, constraint.input, constraint.options)
-                return schema.text, schema
-            case "choice":
-                return _grammar_of_choices(source), None
-            case "regex":
-                return str(LLMatcher.grammar_from_regex(source)), None
-            case "gbnf":
-                return grammar_of_gbnf(source, self._token_id, self._tokenizer), None
-            case "lark":
-                return grammar_of_lark(source), None
 
     def _token_id(self, text: str) -> int:
         """The one token that is written so, control tokens included."""
@@ -92,7 +79,40 @@ class Compiler:
         return ids[0]
 
 
-def _grammar_of_choices(source: str) -> str:
+def compiled_grammar(
+    grammar: str, kind: str, tokenizer: LLTokenizer, limits: LLParserLimits
+) -> LLMatcher:
+    """A grammar of the engine at its start. Raises `SchemaError` or `InputError`, by `kind`."""
+    compiled = on_deep_stack(lambda: LLMatcher(tokenizer, grammar, log_level=0, limits=limits))
+    if compiled.is_error():
+        reason = " ".join(compiled.get_error().split("<backtrace>")[0].split())[:300]
+        if kind == "json_schema":
+            raise SchemaError(f"this schema cannot be enforced: {reason}")
+        raise InputError(f"this {kind} cannot be enforced: {reason}")
+    return compiled
+
+
+def grammar_of(
+    constraint: Constraint, token_id: Callable[[str], int], tokenizer: LLTokenizer
+) -> str:
+    """The engine's grammar of a constraint that is no schema. `token_id` knows tokens by name."""
+    source = constraint.source
+    check_size(source)
+    match constraint.kind:
+        case "choice":
+            return _grammar_of_choices(choices_of(source))
+        case "regex":
+            return str(LLMatcher.grammar_from_regex(source))
+        case "gbnf":
+            return grammar_of_gbnf(source, token_id, tokenizer)
+        case "lark":
+            return grammar_of_lark(source)
+        case "json_schema":
+            raise ValueError("a schema's grammar is made by grammar_of_schema")
+
+
+def choices_of(source: str) -> list[str]:
+    """The choices of a constraint. Raises `LabelError` for what is no list of distinct texts."""
     try:
         choices = orjson.loads(source)
     except orjson.JSONDecodeError as error:
@@ -101,5 +121,9 @@ def _grammar_of_choices(source: str) -> str:
         raise LabelError("the choices must be a JSON array of strings")
     if not choices or len(set(choices)) != len(choices) or "" in choices:
         raise LabelError("choices must be distinct, non-empty texts, at least one")
+    return choices
+
+
+def _grammar_of_choices(choices: list[str]) -> str:
     alternatives = " | ".join(lark_literal(choice) for choice in choices)
     return str(LLMatcher.grammar_from_lark(f"start: {alternatives}"))

@@ -71,14 +71,22 @@ class SchemaGrammar:
 
         Raises `ConstraintFailed` for an answer that is not JSON.
         """
-        try:
-            value: Json = json.loads(answer)
-            defect = first_defect(answer)
-        except (ValueError, RecursionError) as error:
-            raise ConstraintFailed(f"the answer is not JSON: {error}") from error
-        if defect is not None:
-            return Fault(defect.message, span=(defect.start, defect.end))
-        return fault_of(self.analysis.validator, value)
+        return fault_of_text(self.analysis.validator, answer)
+
+
+def fault_of_text(validator: jsonschema_rs.Validator, answer: str) -> Fault | None:
+    """The first fault of an answer as it was written, that of its value included.
+
+    Raises `ConstraintFailed` for an answer that is not JSON.
+    """
+    try:
+        value: Json = json.loads(answer)
+        defect = first_defect(answer)
+    except (ValueError, RecursionError) as error:
+        raise ConstraintFailed(f"the answer is not JSON: {error}") from error
+    if defect is not None:
+        return Fault(defect.message, span=(defect.start, defect.end))
+    return fault_of(validator, value)
 
 
 def fault_of(validator: jsonschema_rs.Validator, value: Json) -> Fault | None:
@@ -136,10 +144,23 @@ def schema_report(schema: Mapping[str, Any], options: SchemaOptions = _DEFAULTS)
     return replace(analysis.report, bounds=bounds.applied)
 
 
-def grammar_of_schema(
+@dataclass(frozen=True, slots=True)
+class NarrowedSchema:
+    """A schema in its plain form for one input: lowered, grounded in the input, and bounded.
+
+    `lowered` is the same before endless things were bounded.
+    """
+
+    schema: dict[str, Any]
+    lowered: dict[str, Any]
+    analysis: Analysis
+    report: SchemaReport
+
+
+def narrowed_schema(
     source: str, input_text: str = "", options: SchemaOptions = _DEFAULTS
-) -> SchemaGrammar:
-    """The grammar for the matcher. `input_text` is what verbatim and grounded fields refer to.
+) -> NarrowedSchema:
+    """The plain form. `input_text` is what grounded fields refer to.
 
     Raises `SchemaError` for a schema that is not one or that cannot be enforced.
     """
@@ -151,7 +172,23 @@ def grammar_of_schema(
             lowered = ground(lowered, input_text)
         bounds = Bounds(options)
         schema = bounds.narrowed(lowered)
-        any_order = options.order == "any"
+    except RecursionError as error:
+        raise SchemaError("the schema is nested too deeply") from error
+    report = replace(analysis.report, bounds=bounds.applied)
+    return NarrowedSchema(schema, lowered, analysis, report)
+
+
+def grammar_of_schema(
+    source: str, input_text: str = "", options: SchemaOptions = _DEFAULTS
+) -> SchemaGrammar:
+    """The grammar for the matcher. `input_text` is what verbatim and grounded fields refer to.
+
+    Raises `SchemaError` for a schema that is not one or that cannot be enforced.
+    """
+    narrowed = narrowed_schema(source, input_text, options)
+    schema = narrowed.schema
+    any_order = options.order == "any"
+    try:
         if has_verbatim(schema) or any_order:
             lark = Rules(input_text, SPELLING, any_order=any_order).lark(schema)
             text = str(LLMatcher.grammar_from_lark(lark))
@@ -159,9 +196,10 @@ def grammar_of_schema(
             text = str(LLMatcher.grammar_from_json_schema(schema, overrides=SPELLING))
     except RecursionError as error:
         raise SchemaError("the schema is nested too deeply") from error
-    report = replace(analysis.report, bounds=bounds.applied)
-    is_final = report.exact and not has_free_names(schema)
-    return SchemaGrammar(text, analysis, report, largest_commitment_bytes(schema), is_final)
+    is_final = narrowed.report.exact and not has_free_names(schema)
+    return SchemaGrammar(
+        text, narrowed.analysis, narrowed.report, largest_commitment_bytes(schema), is_final
+    )
 
 
 def _read(source: str | bytes) -> dict[str, Any]:

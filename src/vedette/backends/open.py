@@ -1,0 +1,111 @@
+"""The backend that the settings ask for."""
+
+from __future__ import annotations
+
+import os
+
+from vedette.config import API_KEY_VARIABLE, Settings
+from vedette.errors import InputError
+from vedette.models.fingerprint import file_sha256
+from vedette.models.locate import locate
+from vedette.models.progress import Progress
+
+from .address import InProcess, OpenAIServer, OwnServer, RunningServer, parse_address
+from .base import Backend
+from .find_server import find_server
+from .http_client import is_loopback
+from .llama_server import LlamaServerBackend
+from .local import LocalBackend, fetch, options_of
+from .openai_http import OpenAIBackend
+from .own_server import OwnServerBackend
+from .server_process import ServerOptions
+
+OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
+SLOT_TOKENS = 4096
+"""Room for one request in a server of our own, unless `context_tokens` says otherwise."""
+
+
+def open_backend(settings: Settings, progress: Progress | None = None) -> Backend:
+    """Load the model, start the server, or connect to it. The caller closes it.
+
+    Weights that are needed are fetched first, if the network may be used. Raises `InputError` for
+    settings that contradict each other, and what the backend raises that cannot be had.
+    """
+    address = parse_address(settings.backend)
+    match address:
+        case InProcess(model):
+            return _in_process(_with_model(settings, model), progress)
+        case OwnServer(model, program):
+            _refuse_flags(settings, "model")
+            return _own(_with_model(settings, model), program, progress)
+        case RunningServer(url):
+            _refuse_flags(settings, "model", "threads", "context_tokens", "kv_type")
+            _check_network(settings, url)
+            key = os.environ.get(API_KEY_VARIABLE, "")
+            return LlamaServerBackend(
+                url, width=settings.width, timeout_s=settings.timeout_s, key=key
+            )
+        case OpenAIServer(url, model):
+            _refuse_flags(settings, "model", "threads", "kv_type")
+            _check_network(settings, url)
+            return OpenAIBackend(
+                url,
+                model,
+                key=os.environ.get(API_KEY_VARIABLE) or os.environ.get(OPENAI_KEY_VARIABLE, ""),
+                width=settings.width,
+                context_tokens=settings.context_tokens,
+                timeout_s=settings.timeout_s,
+            )
+
+
+def _with_model(settings: Settings, model: str | None) -> Settings:
+    """The settings with the model of the address. Raises `InputError` if a flag names another."""
+    if model is None:
+        return settings
+    if settings.origin("model").kind == "flag" and settings.model != model:
+        raise InputError(
+            f"--model is {settings.model!r}, and --backend names the model {model!r}",
+            hint="give one of them",
+        )
+    return settings.model_copy(update={"model": model})
+
+
+def _refuse_flags(settings: Settings, *names: str) -> None:
+    """What a server has settled when it was started cannot be asked for. Raises `InputError`."""
+    for name in names:
+        if settings.origin(name).kind == "flag":
+            raise InputError(
+                f"{name} has no effect with --backend {settings.backend}",
+                hint="leave it out; it is settled where the server is started",
+            )
+
+
+def _check_network(settings: Settings, url: str) -> None:
+    if settings.offline and not is_loopback(url):
+        raise InputError(f"{url} is not this machine, and offline forbids the network")
+
+
+def _in_process(settings: Settings, progress: Progress | None) -> Backend:
+    fetch(settings, progress)
+    return LocalBackend(settings.model, options_of(settings))
+
+
+def _own(settings: Settings, program: str | None, progress: Progress | None) -> Backend:
+    path = find_server(program)
+    fetch(settings, progress)
+    weights = locate(settings.model)
+    tokens = settings.context_tokens
+    options = ServerOptions(
+        threads=settings.thread_count,
+        n_slots=settings.width,
+        slot_tokens=SLOT_TOKENS if tokens is None else max(1, tokens // settings.width),
+        kv_type=settings.kv_type,
+    )
+    return OwnServerBackend(
+        path,
+        weights.path,
+        options,
+        sha256=weights.sha256 or file_sha256(weights.path),
+        name=weights.name,
+        timeout_s=settings.timeout_s,
+    )
