@@ -221,7 +221,7 @@ def test_an_answer_has_its_statement_and_the_rows_asked_for(shop: Database) -> N
         "more": True,
     }
     assert request.constraint.kind == "lark"
-    assert request.prompt.shared_messages == 1
+    assert request.prompt.shared_messages == 3
     plain, _ = ask(AskDatabase(shop, read_schema(shop)), "names?", answered("SELECT 1"))
     assert plain.value == {"sql": "SELECT 1"}
 

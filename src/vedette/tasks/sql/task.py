@@ -9,9 +9,9 @@ from vedette.backends.base import Backend
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError
 from vedette.tasks.base import Steps
 from vedette.tasks.budget import check_at_least_1
-from vedette.tasks.prompt_data import fill, prompt_of, text_of, with_instructions
+from vedette.tasks.prompt_data import fill, text_of, with_instructions
 from vedette.tasks.reply import check_room, completion_of, cut_of
-from vedette.types import Answer, Constraint, Item, Json, Request
+from vedette.types import Answer, Constraint, Item, Json, Message, Prompt, Request
 
 from .database import Database
 from .grammar import grammar_of
@@ -20,6 +20,9 @@ from .schema import Schema
 
 MAX_TOKENS = 256
 _NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+
+
+_EXAMPLE = ("example_question", "example_answer")
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,23 @@ class AskDatabase:
         return {
             "schema": self.schema.identity,
             "grammar": grammar_of(self.schema),
-            "prompt": self._system,
+            "prompt": [self._system, *(text_of("sql", key) for key in _EXAMPLE)],
             "parameters": {"rows": self.rows, "max_tokens": self.max_tokens},
         }
+
+    def prompt(self, question: str) -> Prompt:
+        """What the model reads: the tables, an example, the question."""
+        shared = (
+            Message("system", self._system),
+            Message("user", text_of("sql", _EXAMPLE[0])),
+            Message("assistant", text_of("sql", _EXAMPLE[1])),
+        )
+        return Prompt((*shared, Message("user", question)), shared_messages=len(shared))
 
     def request(self, question: str) -> Request:
         """The request for one question."""
         return Request(
-            prompt=prompt_of(self._system, question),
+            prompt=self.prompt(question),
             constraint=Constraint("lark", grammar_of(self.schema, question), question),
             max_tokens=self.max_tokens,
         )
