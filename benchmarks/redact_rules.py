@@ -149,7 +149,10 @@ def score_speed(rng: random.Random) -> bool:
 
 
 def score_synth(path: Path, model: str | None, sample: int) -> None:
-    """F2 by type over characters-overlapping spans: a marked span counts when it is covered."""
+    """F2 by type: a marked span is found when a span of its kind covers it, gone when any does.
+
+    A span is false when it overlaps none of its kind.
+    """
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     if model:
         rows = random.Random(0).sample(rows, sample)
@@ -157,19 +160,22 @@ def score_synth(path: Path, model: str | None, sample: int) -> None:
     found = (
         _model_spans(rows, model) if model else [Redactor.of().find(r["full_text"]) for r in rows]
     )
-    hit, marked, said = Counter[str](), Counter[str](), Counter[str]()
+    hit, marked, said, gone = (Counter[str]() for _ in range(4))
     for row, spans in zip(rows, found, strict=True):
         wanted = [(s["entity_type"], s["start_position"], s["end_position"]) for s in row["spans"]]
         for name, kind in kinds.items():
             own = [s for s in spans if s.kind == kind]
             gold = [(a, b) for t, a, b in wanted if t == name]
             hit[name] += sum(any(s.start <= a and b <= s.end for s in own) for a, b in gold)
+            gone[name] += sum(any(s.start <= a and b <= s.end for s in spans) for a, b in gold)
             marked[name] += len(gold)
             said[name] += sum(not any(s.start < b and a < s.end for a, b in gold) for s in own)
     for name in kinds:
         tp, fp, fn = hit[name], said[name], marked[name] - hit[name]
         f2 = 5 * tp / (5 * tp + 4 * fn + fp) if tp else 0.0
-        print(f"{name:16} F2 {f2:6.1%}  found {tp} of {marked[name]}, {fp} false")
+        print(
+            f"{name:16} F2 {f2:6.1%}  found {tp} of {marked[name]}, {fp} false; {gone[name]} gone"
+        )
 
 
 def _model_spans(rows: list[dict], model: str) -> list[list[Span]]:

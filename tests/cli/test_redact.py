@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import stat
@@ -159,6 +160,18 @@ def test_several_texts_go_into_a_folder_with_the_same_numbers(vedette, tmp_path)
     assert read(tmp_path / "out" / "in.txt") == REDACTED
     assert read(tmp_path / "out" / "b.txt") == "[EMAIL_2] [EMAIL_1]"
     assert vedette("in.txt", "b.txt")[0] == 2
+
+
+def test_a_packed_text_comes_out_unpacked_and_a_damaged_one_not_at_all(vedette, tmp_path):
+    packed = gzip.compress(TEXT.encode())
+    (tmp_path / "a.txt.gz").write_bytes(packed)
+    assert vedette("a.txt.gz", "--out", "new/")[0] == 0
+    assert read(tmp_path / "new" / "a.txt") == REDACTED
+    (tmp_path / "a.txt.gz").write_bytes(packed[:-12])
+    code, _, err = vedette("a.txt.gz", "--out", "other.txt")
+    assert code == 2
+    assert "cannot read a.txt.gz" in err
+    assert not (tmp_path / "other.txt").exists()
 
 
 def test_kinds_allowed_values_and_patterns(vedette, tmp_path):

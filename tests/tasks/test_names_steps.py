@@ -27,6 +27,12 @@ def test_each_list_holds_spans_of_the_text():
     assert request.prompt.shared_messages == len(request.prompt.messages) - 1
 
 
+def test_space_around_names_and_pronouns_are_left_out():
+    text = "To: Ann I met you"
+    answer, _ = run_by_hand(TASK, text, always({"person": [" Ann", "I", "you"], "codename": []}))
+    assert names_of(answer)["person"] == ["Ann"]
+
+
 def test_a_text_without_content_asks_nothing():
     answer, asked = run_by_hand(TASK, " \n", always(None))
     assert (names_of(answer), asked) == ({"person": [], "codename": []}, [])

@@ -112,11 +112,15 @@ class Run:
 
     def _targets(self, files: tuple[InputFile, ...]) -> list[str]:
         """Where each text goes. Raises `InputError` for two texts in one place."""
-        if len(files) == 1 and not os.path.isdir(self.out):
+        is_folder = os.path.isdir(self.out) or self.out.endswith("/")
+        if len(files) == 1 and not is_folder:
             return [self.out]
-        if self.out == STDOUT:
-            raise InputError("several texts need a folder", hint="name it with --out")
-        targets = [os.path.join(self.out, os.path.basename(file.path)) for file in files]
+        if not is_folder:
+            raise InputError("several texts need a folder", hint="name it: --out FOLDER/")
+        names = [os.path.basename(file.path).removesuffix(".gz") for file in files]
+        if STDOUT in names:
+            raise InputError("stdin has no name for a file in a folder", hint="name a file: --out")
+        targets = [os.path.join(self.out, name) for name in names]
         twice = next((path for path, n in Counter(targets).items() if n > 1), None)
         if twice:
             raise InputError(f"two texts would both become {twice}", hint="run it twice")

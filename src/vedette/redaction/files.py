@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
@@ -25,8 +26,9 @@ def text_pieces(stream: BinaryIO, name: str) -> Iterator[str]:
     while True:
         try:
             data = stream.read(READ_BYTES)
-        except OSError as error:
-            raise FileError(f"cannot read {name}: {error.strerror or error}") from error
+        except (OSError, EOFError, zlib.error) as error:  # the last two of a damaged .gz
+            reason = getattr(error, "strerror", None) or error
+            raise FileError(f"cannot read {name}: {reason}") from error
         waiting = len(decoder.getstate()[0])
         try:
             text = decoder.decode(data, final=not data)

@@ -167,7 +167,7 @@ class FindNames:
         if not isinstance(value, dict) or value.keys() != {kind.name for kind in self.kinds}:
             raise ConstraintFailed(f"the answer is not what was asked for: {completion.text[:80]}")
         names = {kind: list(_texts(values, window.text)) for kind, values in value.items()}
-        is_full = any(len(values) >= MAX_NAMES for values in names.values())
+        is_full = any(isinstance(v, list) and len(v) >= MAX_NAMES for v in value.values())
         return None if completion.cut or completion.finish_reason == "length" or is_full else names
 
 
@@ -177,11 +177,15 @@ def names_of(answer: Answer) -> dict[str, list[str]]:
 
 
 def _texts(values: Json, text: str) -> Iterator[str]:
-    """The listed names. Raises `ConstraintFailed` for what the window does not have."""
+    """The listed names, without space around them; pronouns are left out.
+
+    Raises `ConstraintFailed` for what the window does not have.
+    """
     for value in values if isinstance(values, list) else [values]:
         if not isinstance(value, str) or value not in text:
             raise ConstraintFailed(f"the answer has {value!r}, which the text does not have")
-        yield value
+        if value.strip().lower() not in _prompt_data()["no_names"]:
+            yield value.strip()
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from vedette.errors import InputError
-from vedette.redaction.context import in_uuid, is_named, words
+from vedette.redaction.context import REACH, in_uuid, is_named, words
 from vedette.redaction.scan import Scan
 from vedette.redaction.span import Span
 
@@ -24,10 +24,12 @@ _NAMES = words(
     "ring", "reach", "desk", "answer(?:ing|ed)?",
     "电话", "手机", "联系", "致电", "拨打", "传真", "热线", "座机", "来电", "電話",
 )  # fmt: skip
-_OTHER_NUMBER = words(
-    "order", "invoice", "tracking", "ref", "reference", "ticket", "serial", "account", "version",
-    "订单", "单号", "流水", "编号", "序列",
-)  # fmt: skip
+# Right before a number these say that it is another one.
+_OTHER_NUMBER = re.compile(
+    r"(?:(?<![a-z])(?:order|invoice|tracking|ref|reference|ticket|serial|version|parcel|case|po)"
+    r"|订单|单号|运单|流水|编号|序列|快递)"
+    r"[ ]?(?:号码?|编号|no\.?|nr\.?|number|id|code)?[ ]{0,2}[:=#是为-]?[ ]{0,2}\Z"
+)
 _NAME_AFTER = re.compile(
     r"[ \t]?[-(,]?[ \t]?(?:office|fax|mobile|home|cell|work|phone|tel)(?![a-z])"
 )
@@ -113,8 +115,10 @@ class Phone:
     ) -> Iterator[tuple[int, float]]:
         """Ends of numbers that begin here, the surest first, with their score."""
         text = scan.folded
-        if "CN" in self.regions and (found := _MOBILE_CN.match(text, start)):
-            yield found.end(), 0.9
+        is_other = _OTHER_NUMBER.search(scan.lowered, max(0, start - REACH), start) is not None
+        chinese = _MOBILE_CN.match(text, start) if "CN" in self.regions else None
+        if chinese and not is_other:
+            yield chinese.end(), 0.9
         ends = list(_ends(text, start, end))
         if _INTERNATIONAL.match(text, start):
             for last in ends:
@@ -123,7 +127,7 @@ class Phone:
             if text[start] == "+":  # not given out yet, or no longer: a number all the same
                 yield from ((last, 0.7) for last in ends if _digits(text[start:last]) >= 9)
         named = is_named(scan, start, _NAMES) or _names_after(scan, end)
-        if not named and (not is_free or is_named(scan, start, _OTHER_NUMBER)):
+        if not named and (not is_free or is_other):
             return
         american = _NORTH_AMERICA.match(text, start) if "US" in self.regions else None
         if american and _known(american[0], ("US",)):
