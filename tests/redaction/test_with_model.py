@@ -7,8 +7,18 @@ import pytest
 import vedette
 
 
+@pytest.fixture
+def engines(monkeypatch):
+    """The functions' engines, in a place of their own, and freed."""
+    own: dict = {}
+    monkeypatch.setattr("vedette.api.shared._opened", own)
+    yield own
+    for engine in own.values():
+        engine.close()
+
+
 @pytest.mark.model
-def test_names_of_a_real_model_are_spans_and_come_back():
+def test_names_of_a_real_model_are_spans_and_come_back(engines):
     text = "Karen Oduya wrote to Tom Baker at Brightwell Ltd. Tom Baker has her mail a@b.de."
     safe = vedette.redact(text, entities=["person"], model="smollm2-135m")
     assert "a@b.de" not in safe.text
