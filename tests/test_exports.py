@@ -20,6 +20,8 @@ EXPECTED = [
     "classify",
     "extract",
     "map",
+    "redact",
+    "restore",
 ]
 
 
@@ -36,3 +38,12 @@ def test_importing_the_package_loads_no_engine():
     code = "import sys, vedette; print('llama_cpp' in sys.modules, 'numpy' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split() == ["False", "False"]
+
+
+def test_redacting_by_rules_loads_no_engine():
+    code = (
+        "import sys, vedette; print(vedette.redact('mail a@b.de').text);"
+        "print([m for m in ('llama_cpp', 'llguidance', 'numpy') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.splitlines() == ["mail [EMAIL_1]", "[]"]

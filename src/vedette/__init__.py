@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         extract,
     )
     from vedette.api import map as map
+    from vedette.redacting import redact, restore
 
 __all__ = [
     "Classify",
@@ -31,13 +33,15 @@ __all__ = [
     "classify",
     "extract",
     "map",
+    "redact",
+    "restore",
 ]
+_WITHOUT_ENGINE = ("redact", "restore")
 
 
 def __getattr__(name: str) -> object:
     """Load the API on first use, so that the command line's help does not load an engine."""
     if name in __all__:
-        from vedette import api
-
-        return getattr(api, name)
+        module = "vedette.redacting" if name in _WITHOUT_ENGINE else "vedette.api"
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'vedette' has no attribute {name!r}")

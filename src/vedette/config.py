@@ -29,7 +29,8 @@ from vedette.errors import FileError, InputError
 ENV_PREFIX = "VEDETTE_"
 CONFIG_VARIABLE = "VEDETTE_CONFIG"
 API_KEY_VARIABLE = "VEDETTE_API_KEY"
-"""A secret and no setting: it is in no file, and never shown."""
+VAULT_KEY_VARIABLE = "VEDETTE_VAULT_KEY"
+"""These two hold secrets and are no settings: they are in no file, and never shown."""
 DEFAULT_FILE = "vedette.toml"
 
 KvType: TypeAlias = Literal["f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
@@ -185,7 +186,7 @@ def _environment() -> dict[str, str]:
     valid = [ENV_PREFIX + name.upper() for name in names()]
     _refuse_unknown(
         [name.upper() for name in variables],
-        valid=[*valid, CONFIG_VARIABLE, API_KEY_VARIABLE],
+        valid=[*valid, CONFIG_VARIABLE, API_KEY_VARIABLE, VAULT_KEY_VARIABLE],
         what="environment variable",
     )
     found = {name.upper(): name for name in variables if os.environ[name]}

@@ -103,7 +103,9 @@ def check_paths(paths: tuple[str, ...], verb: Callable[..., int]) -> None:
     if unknown is None:
         return
     given = unknown.partition("=")[0]
-    names = [*signature(verb).parameters, *(option.name for option in fields(JobOptions))]
+    names = [*signature(verb).parameters]
+    if "options" in names:
+        names += [option.name for option in fields(JobOptions)]
     valid = [f"--{name.replace('_', '-')}" for name in names if name not in ("paths", "options")]
     meant = get_close_matches(given, valid, n=1)
     usage = f'Run "vedette {verb.__name__} --help" for usage'

@@ -1,0 +1,1 @@
+"""Personal data and secrets in texts, found by rules, replaced reversibly. Loads no engine."""

@@ -1,0 +1,1 @@
+"""One kind of thing to find in each file."""
