@@ -9,17 +9,23 @@ import vedette
 
 # The public API; a name belongs here before it belongs in `vedette.__all__`.
 EXPECTED = [
+    "ChangelogEntry",
     "Classify",
+    "Commit",
     "Decide",
     "Engine",
     "Extract",
+    "PullRequest",
     "aclassify",
     "aextract",
     "amap",
     "ask",
+    "changelog",
     "classify",
+    "commit",
     "extract",
     "map",
+    "pull_request",
     "redact",
     "restore",
 ]

@@ -7,32 +7,44 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vedette.api import (
+        ChangelogEntry,
         Classify,
+        Commit,
         Decide,
         Engine,
         Extract,
+        PullRequest,
         aclassify,
         aextract,
         amap,
         ask,
+        changelog,
         classify,
+        commit,
         extract,
+        pull_request,
     )
     from vedette.api import map as map
     from vedette.redacting import redact, restore
 
 __all__ = [
+    "ChangelogEntry",
     "Classify",
+    "Commit",
     "Decide",
     "Engine",
     "Extract",
+    "PullRequest",
     "aclassify",
     "aextract",
     "amap",
     "ask",
+    "changelog",
     "classify",
+    "commit",
     "extract",
     "map",
+    "pull_request",
     "redact",
     "restore",
 ]

@@ -21,21 +21,28 @@ from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label, read_labels
 from vedette.types import Answer, Item, Json
 
+from .change import ChangelogEntry, Commit, PullRequest, notes_of
 from .engine import Engine, Schema, schema_of
 from .shared import Answerer, backend_of
 
 __all__ = [
+    "ChangelogEntry",
     "Classify",
+    "Commit",
     "Decide",
     "Engine",
     "Extract",
+    "PullRequest",
     "aclassify",
     "aextract",
     "amap",
     "ask",
+    "changelog",
     "classify",
+    "commit",
     "extract",
     "map",
+    "pull_request",
 ]
 
 M = TypeVar("M", bound=BaseModel)
@@ -168,6 +175,36 @@ def ask(
     """The answer to each question about one text, by its id. `backend`: see `extract`."""
     value = cast(dict[str, Json], _one(Decide(questions), text, model, backend))
     return cast(dict[str, Json], value["answers"])
+
+
+def commit(
+    diff: str, *, model: str | None = None, backend: Answerer | None = None
+) -> dict[str, Json]:
+    """A commit message for a diff, with its parts: keys `message`, `header`, `type`, ..."""
+    return cast(dict[str, Json], _one(Commit(), diff, model, backend))
+
+
+def pull_request(
+    diff: str, *, model: str | None = None, backend: Answerer | None = None
+) -> dict[str, Json]:
+    """A pull request's text for a diff, with its parts: keys `markdown`, `title`, `summary`, ..."""
+    return cast(dict[str, Json], _one(PullRequest(), diff, model, backend))
+
+
+def changelog(
+    commits: Iterable[tuple[str, str]],
+    *,
+    title: str = "[Unreleased]",
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> str:
+    """A part of a changelog, in Markdown, from pairs of a commit's hash and its message.
+
+    The model is loaded only where a message does not say its heading itself.
+    """
+    items = [Item(id=name, text=message) for name, message in commits]
+    task = ChangelogEntry()
+    return notes_of(items, title, lambda left: map(left, task, model=model, backend=backend))
 
 
 def map(

@@ -188,9 +188,11 @@ def run_job(
 def _check_task(task: Task, backend: Backend) -> None:
     """What is wrong with the task itself is said once, before the first row."""
     from vedette.errors import NothingQualifies
+    from vedette.tasks.base import TakesForm
     from vedette.types import Item
 
-    for request in next(task.steps(Item(id="0", text="x"), backend)):
+    text = task.sample_text if isinstance(task, TakesForm) else "x"
+    for request in next(task.steps(Item(id="0", text=text), backend)):
         with suppress(NothingQualifies):  # that is about the text, and this one is made up
             backend.check(request)
 

@@ -46,6 +46,16 @@ class ShowsSchema(Protocol):
 
 
 @runtime_checkable
+class TakesForm(Protocol):
+    """A task that takes no text but those of a certain form, such as a diff."""
+
+    @property
+    def sample_text(self) -> str:
+        """The shortest that it takes, to try the task on before the first row."""
+        ...
+
+
+@runtime_checkable
 class Learner(Task, Protocol):
     """A task that looks at the first texts of a job before it answers any of them.
 
