@@ -13,6 +13,8 @@ EXPECTED = [
     "Decide",
     "Engine",
     "Extract",
+    "Rerank",
+    "Rewrite",
     "aclassify",
     "aextract",
     "amap",
@@ -20,6 +22,8 @@ EXPECTED = [
     "classify",
     "extract",
     "map",
+    "rerank",
+    "rewrite",
 ]
 
 

@@ -10,12 +10,16 @@ if TYPE_CHECKING:
         Decide,
         Engine,
         Extract,
+        Rerank,
+        Rewrite,
         aclassify,
         aextract,
         amap,
         ask,
         classify,
         extract,
+        rerank,
+        rewrite,
     )
     from vedette.api import map as map
 
@@ -24,6 +28,8 @@ __all__ = [
     "Decide",
     "Engine",
     "Extract",
+    "Rerank",
+    "Rewrite",
     "aclassify",
     "aextract",
     "amap",
@@ -31,6 +37,8 @@ __all__ = [
     "classify",
     "extract",
     "map",
+    "rerank",
+    "rewrite",
 ]
 
 
