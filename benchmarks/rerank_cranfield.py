@@ -1,7 +1,7 @@
 """What reranking adds to BM25, on abstracts with graded judgements (Cranfield).
 
     python benchmarks/rerank_cranfield.py DOCS QUERIES [--model NAME] [--queries N] \\
-        [--out answers.jsonl]
+        [--scoring yes-no|likelihood] [--out answers.jsonl]
 
 DOCS has a line {"id", "text"} for each document, QUERIES a line {"query", "relevant"} for each
 query, `relevant` being grades by document id: 1 the strongest, 4 the weakest, others none. BM25
@@ -29,7 +29,7 @@ from vedette.batch.single import answer_item
 from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.errors import VedetteError
 from vedette.tasks.bm25 import bm25
-from vedette.tasks.ranking import by_score
+from vedette.tasks.ranking import SCORING, SCORINGS, by_score
 from vedette.tasks.rerank import Rerank
 from vedette.types import Item
 
@@ -72,7 +72,7 @@ def measure(args: argparse.Namespace) -> list[dict]:
     if args.queries is not None:
         n = min(args.queries, len(rows))
         rows = [rows[i * len(rows) // n] for i in range(n)]
-    task = Rerank(top=TOP, read=FIRST)
+    task = Rerank(top=TOP, read=FIRST, scoring=args.scoring)
     kept = Kept(args.out, {"benchmark": "rerank_cranfield", "model": args.model, **task.identity})
     backend = LocalBackend(args.model)
     found = []
@@ -130,6 +130,7 @@ def main() -> int:
     parser.add_argument("queries_file", type=Path, metavar="queries")
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--queries", type=int)
+    parser.add_argument("--scoring", choices=SCORINGS, default=SCORING)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     if args.queries is not None and args.queries < 1:

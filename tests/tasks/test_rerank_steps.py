@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,10 @@ from scripted import WordBackend, run_by_hand, scores, user_text
 
 from vedette.decide.question import YES_NO
 from vedette.errors import CapabilityMissing, InputError, InputTooLong
-from vedette.tasks.rerank import Rerank
+from vedette.tasks.rerank import Rerank as RerankTask
 from vedette.types import Item
 
+Rerank = partial(RerankTask, scoring="yes-no")
 DOCUMENTS = ["cats sleep", "dogs bark at cats", "fish swim", "a bird sings", "cats purr"]
 
 
@@ -138,6 +140,22 @@ def test_a_settled_top_is_not_compared():
     assert (answer.value["stages"]["settled"], answer.value["stages"]["compared"]) == (True, 0)
 
 
+def test_by_likelihood_the_query_is_scored_after_each_passage():
+    query = "why do cats purr"
+
+    def respond(ask):
+        assert ask.choices == (query,)
+        assert query not in user_text(ask)
+        assert ask.prompt.shared_messages == 1
+        return scores(-5.0 if "fish" in user_text(ask) else -9.0)
+
+    task = RerankTask(refine=False, bm25_weight=0)
+    assert task.scoring == "likelihood"
+    answer, _ = run_by_hand(task, item(query), respond)
+    assert order(answer) == [2, 0, 1, 3, 4]
+    assert [r["log_likelihood"] for r in answer.value["results"]] == [-5.0, *[-9.0] * 4]
+
+
 def test_equal_texts_are_read_once_and_keep_their_order():
     answer, asked = run_by_hand(Rerank(refine=False), item(documents=["a", "b", "a"]), likes("a"))
     assert len(asked[0]) == 2
@@ -212,7 +230,8 @@ def test_what_cannot_be_ranked_is_refused():
 
 
 @pytest.mark.parametrize(
-    "options", [{"top": 0}, {"read": 0}, {"window_tokens": 3}, {"bm25_weight": -1.0}]
+    "options",
+    [{"scoring": "both"}, {"top": 0}, {"read": 0}, {"window_tokens": 3}, {"bm25_weight": -1.0}],
 )
 def test_parameters_that_are_none_are_refused(options):
     with pytest.raises(InputError, match=next(iter(options))):
@@ -224,6 +243,7 @@ def test_the_identity_tells_jobs_apart():
         Rerank(),
         Rerank(top=3),
         Rerank(read=10),
+        Rerank(scoring="likelihood"),
         Rerank(refine=False),
         Rerank(bm25_weight=1),
         Rerank(window_tokens=100),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, run_job
 from vedette.errors import InputError
-from vedette.tasks.ranking import BM25_WEIGHT, READ, WINDOW_TOKENS
+from vedette.tasks.ranking import BM25_WEIGHT, READ, SCORING, WINDOW_TOKENS
 
 if TYPE_CHECKING:
     from vedette.batch.candidates import Candidates
@@ -20,6 +20,7 @@ def rerank(
     query: str | None = None,
     top: int = 5,
     read: int = READ,
+    scoring: Literal["yes-no", "likelihood"] = SCORING,
     bm25_weight: float = BM25_WEIGHT,
     refine: bool = True,
     window_tokens: int = WINDOW_TOKENS,
@@ -41,6 +42,9 @@ def rerank(
         How many of the ranking are given.
     read
         How many candidates the model reads, the best by BM25.
+    scoring
+        Ask of each candidate whether it helps to answer the query (yes-no), or how likely the query
+        is as a question about it (likelihood).
     bm25_weight
         What BM25 counts beside the model; 0 leaves it out of the scores.
     refine
@@ -62,6 +66,7 @@ def rerank(
     task = Rerank(
         top=top,
         read=read,
+        scoring=scoring,
         bm25_weight=bm25_weight,
         refine=refine,
         window_tokens=window_tokens,

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean, pstdev
+from typing import Literal
 
 READ = 50
+SCORINGS = ("yes-no", "likelihood")
+SCORING: Literal["yes-no", "likelihood"] = "likelihood"
 WINDOW_TOKENS = 400
 
 # Chosen on development data: benchmarks/rerank_cranfield.py.

@@ -21,6 +21,8 @@ from .ranking import (
     BM25_WEIGHT,
     MOST_SHIFT,
     READ,
+    SCORING,
+    SCORINGS,
     WINDOW_TOKENS,
     by_score,
     sigmoid,
@@ -41,9 +43,11 @@ _OVERHEAD_TOKENS = 64  # the chat template, and the ends of lines
 class Rerank:
     """Implements `Task`: the item's text is the query, its column `documents` the candidates.
 
-    The `read` best candidates by BM25 are read by the model, one at a time: does it help to answer
-    the query, yes or no? Their scores are the log-odds of yes, less the mean over the candidates
-    (what the model says of any text), and `bm25_weight` times BM25, both in standard deviations.
+    The `read` best candidates by BM25 are read by the model, one at a time. With `scoring` yes-no
+    it is asked whether the passage helps to answer the query, and the score is the log-odds of yes;
+    with likelihood it is how likely the query is as a question about the passage (Sachan et al.
+    2022, arXiv 2204.07496). The mean over the candidates (what the model says of any text) is taken
+    off, and `bm25_weight` times BM25 added, both in standard deviations.
     With `refine`, neighbours at the top that lie close are compared directly, a few at a time,
     each once in each place. A candidate longer than `window_tokens` is read in windows; its best
     one counts.
@@ -55,6 +59,7 @@ class Rerank:
 
     top: int = 5
     read: int = READ
+    scoring: str = SCORING
     bm25_weight: float = BM25_WEIGHT
     refine: bool = True
     window_tokens: int = WINDOW_TOKENS
@@ -66,6 +71,8 @@ class Rerank:
     def __post_init__(self) -> None:
         check_at_least_1("top", self.top)
         check_at_least_1("read", self.read)
+        if self.scoring not in SCORINGS:
+            raise InputError(f"scoring must be one of {', '.join(SCORINGS)}, not {self.scoring!r}")
         if self.window_tokens < LEAST_WINDOW_TOKENS:
             raise InputError(
                 f"window_tokens is {self.window_tokens}; it must be at least {LEAST_WINDOW_TOKENS}"
@@ -82,6 +89,7 @@ class Rerank:
             "parameters": {
                 "top": self.top,
                 "read": self.read,
+                "scoring": self.scoring,
                 "bm25_weight": self.bm25_weight,
                 "most_shift": MOST_SHIFT if self.refine else 0.0,
                 "window_tokens": self.window_tokens,
@@ -105,7 +113,7 @@ class Rerank:
 
         rows = yield [self.request(query, part.text) for part in parts]
         best = _best_parts(parts, rows)
-        scores = self._fused([best[texts[i]].log_odds for i in read], [words[i] for i in read])
+        scores = self._fused([best[texts[i]].score for i in read], [words[i] for i in read])
         shown = [best[texts[i]].part.text for i in read]
         found, used = yield from self._comparisons(query, shown, scores)
         scores = [score + found.get(j, 0.0) for j, score in enumerate(scores)]
@@ -125,7 +133,11 @@ class Rerank:
         return Answer(value={"results": results, "stages": stages}, usage=usage)
 
     def request(self, query: str, passage: str) -> ScoreRequest:
-        """Does the passage help to answer the query?"""
+        """Does the passage help to answer the query? Or: how likely is the query after it?"""
+        if self.scoring == "likelihood":
+            system = with_instructions(text_of("rerank", "system_likelihood"), self.instructions)
+            passage = fill(text_of("rerank", "passage_alone"), text=passage)
+            return _ask(system, "", passage, (query,))
         system = with_instructions(text_of("rerank", "system"), self.instructions)
         return _ask(system, fill(text_of("rerank", "question"), query=query), passage, YES_NO)
 
@@ -171,9 +183,9 @@ class Rerank:
         taken = max(sum(backend.count_tokens(m.content) for m in a.prompt.messages) for a in bare)
         return backend.capabilities.context_tokens - taken - _OVERHEAD_TOKENS
 
-    def _fused(self, log_odds: Sequence[float], words: Sequence[float]) -> list[float]:
+    def _fused(self, said: Sequence[float], words: Sequence[float]) -> list[float]:
         """The score of each candidate that was read."""
-        pairs = zip(standardised(log_odds), standardised(words), strict=True)
+        pairs = zip(standardised(said), standardised(words), strict=True)
         return [model + self.bm25_weight * lexical for model, lexical in pairs]
 
     def _comparisons(
@@ -199,7 +211,10 @@ class Rerank:
         if document.id is not None:
             result["id"] = document.id
         if best is not None:
-            result["yes"] = round(sigmoid(best.log_odds), 4)
+            if self.scoring == "yes-no":
+                result["yes"] = round(sigmoid(best.score), 4)
+            else:
+                result["log_likelihood"] = round(best.score, 4)
             if best.part.text != document.text:
                 start = best.part.start
                 result["window"] = [start, start + len(best.part.text)]
@@ -219,10 +234,10 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """The part of a candidate that answers the query best, and its log-odds of yes."""
+    """The part of a candidate that answers the query best, and what the model makes of it."""
 
     part: _Part
-    log_odds: float
+    score: float
 
 
 def _ask(system: str, shared: str, own: str, choices: tuple[str, ...]) -> ScoreRequest:
@@ -240,8 +255,9 @@ def _best_parts(parts: Sequence[_Part], rows: Sequence[Result]) -> dict[str, _Be
     """By a candidate's text, its likeliest part; the first of equals."""
     best: dict[str, _Best] = {}
     for part, row in zip(parts, rows, strict=True):
-        yes, no = scores_of(row).logprobs
+        first, *others = scores_of(row).logprobs  # yes and no, or the query alone
+        score = first - sum(others)
         known = best.get(part.whole)
-        if known is None or yes - no > known.log_odds:
-            best[part.whole] = _Best(part, yes - no)
+        if known is None or score > known.score:
+            best[part.whole] = _Best(part, score)
     return best
