@@ -194,6 +194,7 @@ def rerank(
 
     `documents` are texts, or objects with `text` and perhaps `id`. Each result has `index`, the
     place in `documents`, and `relevance_score`, between 0 and 1 and relative to the other ones.
+    `backend`: see `extract`.
     """
     entries: list[Json] = [one if isinstance(one, str) else {**one} for one in documents]
     item = Item(id="1", text=query, columns={"documents": entries})
@@ -236,6 +237,7 @@ def rewrite(
 
     `modes`: `query`, `variants`, `decompose`, `hyde`; their texts stand under `query`,
     `variants`, `questions` and `passages`. `history` is the conversation before the question.
+    `backend`: see `extract`.
     """
     before: Json = history if isinstance(history, str) else [{**turn} for turn in history]
     item = Item(id="1", text=question, columns={"history": before})
