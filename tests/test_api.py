@@ -143,6 +143,14 @@ def test_questions_about_a_text_are_answered_by_id(engine):
     )
 
 
+def test_documents_are_ranked_and_questions_rewritten(engine):
+    documents = ["cats purr", {"id": "b", "text": "dogs bark"}, "猫会叫"]
+    found = vedette.rerank("do cats purr?", documents, top=3, backend=engine.backend)
+    assert sorted(result["index"] for result in found) == [0, 1, 2]
+    said = vedette.rewrite("does it purr", history="I have a cat.", backend=engine.backend)
+    assert isinstance(said["query"], str)
+
+
 def test_map_is_lazy_in_order_and_an_error_does_not_end_it(engine):
     taken = []
 

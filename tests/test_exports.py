@@ -16,6 +16,8 @@ EXPECTED = [
     "Engine",
     "Extract",
     "PullRequest",
+    "Rerank",
+    "Rewrite",
     "aclassify",
     "aextract",
     "amap",
@@ -27,7 +29,9 @@ EXPECTED = [
     "map",
     "pull_request",
     "redact",
+    "rerank",
     "restore",
+    "rewrite",
 ]
 
 

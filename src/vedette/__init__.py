@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         Engine,
         Extract,
         PullRequest,
+        Rerank,
+        Rewrite,
         aclassify,
         aextract,
         amap,
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
         commit,
         extract,
         pull_request,
+        rerank,
+        rewrite,
     )
     from vedette.api import map as map
     from vedette.redacting import redact, restore
@@ -35,6 +39,8 @@ __all__ = [
     "Engine",
     "Extract",
     "PullRequest",
+    "Rerank",
+    "Rewrite",
     "aclassify",
     "aextract",
     "amap",
@@ -46,7 +52,9 @@ __all__ = [
     "map",
     "pull_request",
     "redact",
+    "rerank",
     "restore",
+    "rewrite",
 ]
 _WITHOUT_ENGINE = ("redact", "restore")
 

@@ -35,10 +35,14 @@ def scores(*logprobs: float) -> Scores:
 
 
 def run_by_hand(
-    task: Task, text: str, respond: Callable[[Ask], object], backend: WordBackend | None = None
+    task: Task,
+    item: str | Item,
+    respond: Callable[[Ask], object],
+    backend: WordBackend | None = None,
 ) -> tuple[Answer, list[Sequence[Ask]]]:
-    """The answer to one text, and the requests of each step."""
-    steps = task.steps(Item(id="1", text=text), backend or WordBackend())
+    """The answer to one item (or text), and the requests of each step."""
+    item = item if isinstance(item, Item) else Item(id="1", text=item)
+    steps = task.steps(item, backend or WordBackend())
     asked: list[Sequence[Ask]] = []
     try:
         asks = next(steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast, overload
 
 from pydantic import BaseModel, ValidationError
@@ -19,7 +19,9 @@ from vedette.tasks.extract import Example
 from vedette.tasks.extract import Extract as ExtractTask
 from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label, read_labels
-from vedette.types import Answer, Item, Json
+from vedette.tasks.rerank import Rerank as RerankTask
+from vedette.tasks.rewrite import Rewrite as RewriteTask
+from vedette.types import Answer, Item, Json, Sampling
 
 from .change import ChangelogEntry, Commit, PullRequest, notes_of
 from .engine import Engine, Schema, schema_of
@@ -33,6 +35,8 @@ __all__ = [
     "Engine",
     "Extract",
     "PullRequest",
+    "Rerank",
+    "Rewrite",
     "aclassify",
     "aextract",
     "amap",
@@ -43,6 +47,8 @@ __all__ = [
     "extract",
     "map",
     "pull_request",
+    "rerank",
+    "rewrite",
 ]
 
 M = TypeVar("M", bound=BaseModel)
@@ -207,6 +213,75 @@ def changelog(
     return notes_of(items, title, lambda left: map(left, task, model=model, backend=backend))
 
 
+def Rerank(*, top: int = 5, instructions: str = "", return_documents: bool = False) -> RerankTask:
+    """The rerank task, for `map` over items whose text is a query, with a column `documents`."""
+    return RerankTask(top=top, instructions=instructions, return_documents=return_documents)
+
+
+def rerank(
+    query: str,
+    documents: Sequence[str | Mapping[str, Json]],
+    *,
+    top: int = 5,
+    instructions: str = "",
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> list[dict[str, Json]]:
+    """The `top` documents by how well they answer a query, the best first.
+
+    `documents` are texts, or objects with `text` and perhaps `id`. Each result has `index`, the
+    place in `documents`, and `relevance_score`, between 0 and 1 and relative to the other ones.
+    `backend`: see `extract`.
+    """
+    entries: list[Json] = [one if isinstance(one, str) else {**one} for one in documents]
+    item = Item(id="1", text=query, columns={"documents": entries})
+    value = cast(
+        dict[str, Json], _one(Rerank(top=top, instructions=instructions), item, model, backend)
+    )
+    return cast(list[dict[str, Json]], value["results"])
+
+
+def Rewrite(
+    modes: Sequence[str] = ("query",),
+    *,
+    count: int = 3,
+    passages: int = 1,
+    instructions: str = "",
+    temperature: float = 0.0,
+    seed: int = 0,
+) -> RewriteTask:
+    """The rewrite task, for `map`. An item's column `history` is the conversation before it."""
+    return RewriteTask(
+        modes=tuple(modes),
+        count=count,
+        passages=passages,
+        instructions=instructions,
+        sampling=Sampling(temperature=temperature, seed=seed),
+    )
+
+
+def rewrite(
+    question: str,
+    modes: Sequence[str] = ("query",),
+    *,
+    history: str | Sequence[Mapping[str, Json]] = (),
+    count: int = 3,
+    passages: int = 1,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> dict[str, Json]:
+    """What to search for, to answer a question.
+
+    `modes`: `query`, `variants`, `decompose`, `hyde`; their texts stand under `query`,
+    `variants`, `questions` and `passages`. `history` is the conversation before the question.
+    `backend`: see `extract`.
+    """
+    before: Json = history if isinstance(history, str) else [{**turn} for turn in history]
+    item = Item(id="1", text=question, columns={"history": before})
+    task = Rewrite(modes, count=count, passages=passages)
+    return cast(dict[str, Json], _one(task, item, model, backend))
+
+
 def map(
     items: Iterable[str | Item],
     task: Task,
@@ -251,8 +326,8 @@ async def amap(
         await asyncio.to_thread(cast(Any, found).close)
 
 
-def _one(task: Task, text: str, model: str | None, backend: Answerer | None) -> Json:
-    outcome = next(iter(map([text], task, model=model, backend=backend)))
+def _one(task: Task, item: str | Item, model: str | None, backend: Answerer | None) -> Json:
+    outcome = next(iter(map([item], task, model=model, backend=backend)))
     if isinstance(outcome, VedetteError):
         raise outcome
     return outcome.value

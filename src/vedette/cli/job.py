@@ -134,16 +134,22 @@ def open_backend(settings: Settings, *, quiet: bool) -> Backend:
 
 
 def run_job(
-    task: Task, paths: tuple[str, ...], options: JobOptions, *, columns: tuple[str, ...] = ()
+    task: Task,
+    paths: tuple[str, ...],
+    options: JobOptions,
+    *,
+    columns: tuple[str, ...] = (),
+    source: Source | None = None,
 ) -> int:
     """Answer the rows; returns the exit code. Files are checked before the model is loaded.
 
-    `columns` are fields that the task reads beside the text.
+    `columns` are fields that the task reads beside the text; `source` is where the rows come from
+    if `paths` and `columns` do not say it all.
     """
     from vedette.batch.progress import progress_on
     from vedette.batch.runner import Job, check, run
 
-    source = options.source(paths, columns)
+    source = source or options.source(paths, columns)
     workers = options.worker_count()
     check(source, options.out, options.journal)
     backend = open_backend(settings_of(options), quiet=options.quiet)
@@ -151,7 +157,7 @@ def run_job(
     try:
         if options.show_prompt:
             return _show_prompt(task, source, backend)
-        _check_task(task, backend)
+        _check_task(task, backend, columns)
         job = Job(
             source=source,
             task=task,
@@ -185,14 +191,15 @@ def run_job(
     return summary.exit_code
 
 
-def _check_task(task: Task, backend: Backend) -> None:
+def _check_task(task: Task, backend: Backend, columns: tuple[str, ...]) -> None:
     """What is wrong with the task itself is said once, before the first row."""
     from vedette.errors import NothingQualifies
     from vedette.tasks.base import TakesForm
     from vedette.types import Item
 
     text = task.sample_text if isinstance(task, TakesForm) else "x"
-    for request in next(task.steps(Item(id="0", text=text), backend)):
+    item = Item(id="0", text=text, columns=dict.fromkeys(columns))
+    for request in next(task.steps(item, backend), ()):
         with suppress(NothingQualifies):  # that is about the text, and this one is made up
             backend.check(request)
 

@@ -1,0 +1,94 @@
+"""`vedette rerank`: candidates in the order of how well they answer a query."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Literal
+
+from vedette.cli.job import JobOptions, PathOrStdin, check_paths, run_job
+from vedette.errors import InputError
+from vedette.tasks.ranking import BM25_WEIGHT, READ, SCORING, WINDOW_TOKENS
+
+if TYPE_CHECKING:
+    from vedette.batch.candidates import Candidates
+
+DOCUMENTS = "documents"
+
+
+def rerank(
+    *paths: PathOrStdin,
+    query: str | None = None,
+    top: int = 5,
+    read: int = READ,
+    scoring: Literal["yes-no", "likelihood"] = SCORING,
+    bm25_weight: float = BM25_WEIGHT,
+    refine: bool = True,
+    window_tokens: int = WINDOW_TOKENS,
+    return_documents: bool = False,
+    documents_field: str | None = None,
+    instructions: str = "",
+    options: JobOptions | None = None,
+) -> int:
+    """Order candidates by how well they answer a query: BM25 first, then a model by its odds.
+
+    Parameters
+    ----------
+    paths
+        Files, globs, or - for stdin. With --query their rows are the candidates; without it each
+        row has a `query` and its `documents`.
+    query
+        What the candidates are to answer.
+    top
+        How many of the ranking are given.
+    read
+        How many candidates the model reads, the best by BM25.
+    scoring
+        Ask of each candidate whether it helps to answer the query (yes-no), or how likely the query
+        is as a question about it (likelihood).
+    bm25_weight
+        What BM25 counts beside the model; 0 leaves it out of the scores.
+    refine
+        Whether leaders that lie close are compared with each other.
+    window_tokens
+        A longer candidate is read in windows of this size, and its best one counts.
+    return_documents
+        Give the texts in the results too.
+    documents_field
+        The field of a row with its candidates (documents): texts, or objects with `text` and `id`.
+    instructions
+        A sentence more for the model: what makes a candidate relevant.
+    """
+    from vedette.tasks.rerank import Rerank
+
+    check_paths(paths, rerank)
+    options = options or JobOptions()
+    column = documents_field or DOCUMENTS
+    task = Rerank(
+        top=top,
+        read=read,
+        scoring=scoring,
+        bm25_weight=bm25_weight,
+        refine=refine,
+        window_tokens=window_tokens,
+        return_documents=return_documents,
+        instructions=instructions,
+        documents_column=column,
+    )
+    if query is None:
+        options = replace(options, text_field=options.text_field or "query")
+        return run_job(task, paths, options, columns=(column,))
+    if documents_field is not None:
+        raise InputError("--documents-field is for rows with queries of their own, not for --query")
+    if not query.strip():
+        raise InputError("--query is empty")
+    return run_job(task, paths, options, columns=(column,), source=_source(query, paths, options))
+
+
+def _source(query: str, paths: tuple[str, ...], options: JobOptions) -> Candidates:
+    """The rows of the files as candidates of one query."""
+    from vedette.batch.candidates import Candidates
+    from vedette.batch.source import Source
+
+    rows = options.source(paths)
+    given = {field.name: getattr(rows, field.name) for field in fields(Source)}
+    return Candidates(**given, query=query, column=DOCUMENTS)

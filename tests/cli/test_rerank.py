@@ -1,0 +1,103 @@
+"""`vedette rerank` and `vedette rewrite` from end to end on a tiny random model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vedette.cli.main import run
+
+CANDIDATES = ["cats purr", "dogs bark", "猫会叫", "birds sing"]
+
+
+@pytest.fixture
+def call(tmp_path, tiny_full, capfd, monkeypatch):
+    for name, value in (("OFFLINE", "1"), ("THREADS", "1"), ("CONTEXT_TOKENS", "2048")):
+        monkeypatch.setenv(f"VEDETTE_{name}", value)
+    monkeypatch.setenv("VEDETTE_MODEL", str(tiny_full))
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"d{i}", "text": text} for i, text in enumerate(CANDIDATES)]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    batch = [
+        {"id": "q", "query": "do cats purr?", "documents": CANDIDATES},
+        {"query": "x", "documents": [{"text": "a", "id": 5}, 7]},
+        {"query": "x", "documents": []},
+    ]
+    (tmp_path / "batch.jsonl").write_text("\n".join(map(json.dumps, batch)))
+    chats = [
+        {"messages": [{"role": "user", "content": "I have a cat."}, {"role": "assistant",
+         "content": "Nice."}, {"role": "user", "content": "does it purr"}]},
+        {"messages": [{"role": "assistant", "content": "Hello."}]},
+        {"text": "我的猫"},
+    ]  # fmt: skip
+    (tmp_path / "chat.jsonl").write_text("\n".join(map(json.dumps, chats)))
+
+    def call(*tokens: str) -> tuple[int, list, str]:
+        code = run([*tokens, *(() if "--help" in tokens else ("--quiet",))])
+        captured = capfd.readouterr()
+        return code, list(map(json.loads, captured.out.splitlines())), captured.err
+
+    return call
+
+
+def test_the_rows_of_a_file_are_candidates_of_one_query(call):
+    code, (line,), _ = call("rerank", "c.jsonl", "--query", "do cats purr?", "--top", "9")
+    assert code == 0
+    results = line["value"]["results"]
+    assert sorted(result["index"] for result in results) == [0, 1, 2, 3]
+    assert all(result["id"] == f"d{result['index']}" for result in results)
+    scores = [result["relevance_score"] for result in results]
+    assert scores == sorted(scores, reverse=True)
+    _, (again,), _ = call("rerank", "c.jsonl", "--query", "do cats purr?", "--top", "2")
+    assert len(again["value"]["results"]) == 2
+
+
+def test_each_row_may_have_a_query_of_its_own_and_a_bad_one_is_an_error_row(call):
+    code, (good, bad, none), _ = call("rerank", "batch.jsonl", "--return-documents")
+    assert code == 1
+    assert good["id"] == "q"
+    found = {r["document"]["text"]: r["index"] for r in good["value"]["results"]}
+    assert found == {text: i for i, text in enumerate(CANDIDATES)}
+    assert "documents[1] must be a text" in bad["error"]["message"]
+    assert none["value"]["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (("c.jsonl", "--query", " "), "--query is empty"),
+        (("c.jsonl", "--query", "x", "--documents-field", "d"), "--documents-field"),
+        (("c.jsonl", "--query", "x", "--text-field", "t"), "no field 't'"),
+        (("c.jsonl", "--query", "x", "--top", "0"), "top is 0"),
+        (("none.jsonl", "--query", "x"), "none.jsonl"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(call, tokens, message):
+    code, lines, err = call("rerank", *tokens)
+    assert (code, lines) == (2, [])
+    assert message in err
+
+
+def test_rows_are_rewritten_conversations_among_them(call):
+    code, (chat, bad, chinese), _ = call(
+        "rewrite", "chat.jsonl", "--mode", "query", "--mode", "hyde"
+    )
+    assert code == 1
+    assert "not the user's" in bad["error"]["message"]
+    for line in (chat, chinese):
+        assert set(line["value"]) >= {"query", "passages"}
+        assert len(line["value"]["passages"]) == 1
+
+
+def test_the_prompt_of_a_conversation_shows_what_came_before(call, capfd):
+    assert run(["rewrite", "chat.jsonl", "--show-prompt", "--quiet"]) == 0
+    shown = capfd.readouterr().out
+    assert shown.index("user: I have a cat.") < shown.index("Question: does it purr")
+
+
+def test_a_history_field_must_be_there(call):
+    code, lines, _ = call("rewrite", "chat.jsonl", "--history", "before")
+    assert code == 1
+    assert all("before" in line["error"]["message"] or "text" in line["error"]["message"]
+               for line in lines)  # fmt: skip

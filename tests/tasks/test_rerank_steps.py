@@ -1,0 +1,253 @@
+"""Ranking driven by hand: no model, every score scripted."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted import WordBackend, run_by_hand, scores, user_text
+
+from vedette.decide.question import YES_NO
+from vedette.errors import CapabilityMissing, InputError, InputTooLong
+from vedette.tasks.rerank import Rerank as RerankTask
+from vedette.types import Item
+
+Rerank = partial(RerankTask, scoring="yes-no")
+DOCUMENTS = ["cats sleep", "dogs bark at cats", "fish swim", "a bird sings", "cats purr"]
+
+
+def item(query="why do cats purr", documents=None):
+    documents = DOCUMENTS if documents is None else documents
+    return Item(id="1", text=query, columns={"documents": documents})
+
+
+def even(ask):
+    """Says the same of every passage and every comparison."""
+    return scores(*[math.log(0.4)] * len(ask.choices))
+
+
+def likes(word):
+    """Says yes to passages with the word, and prefers them in comparisons."""
+
+    def respond(ask):
+        if ask.choices == YES_NO:
+            passage = user_text(ask)[ask.prompt.shared_chars :]
+            return scores(*map(math.log, (0.8, 0.1) if word in passage else (0.3, 0.6)))
+        parts = user_text(ask)[ask.prompt.shared_chars :].split("\n\n")
+        return scores(*(math.log(0.7 if word in part else 0.1) for part in parts))
+
+    return respond
+
+
+def order(answer):
+    return [result["index"] for result in answer.value["results"]]
+
+
+def test_where_the_model_tells_nothing_apart_the_order_is_that_of_bm25():
+    answer, _ = run_by_hand(Rerank(), item(), even)
+    assert order(answer) == [4, 0, 1, 2, 3]
+
+
+def test_the_models_odds_outweigh_shared_words_and_weight_0_leaves_these_out():
+    answer, _ = run_by_hand(Rerank(refine=False), item(), likes("fish"))
+    assert order(answer)[0] == 2
+    answer, _ = run_by_hand(Rerank(refine=False, bm25_weight=0), item(), likes("fish"))
+    assert order(answer) == [2, 0, 1, 3, 4]  # the others are equal: as they were given
+
+
+def test_a_result_says_what_it_rests_on():
+    documents = [{"id": "x", "text": "cats purr"}, "fish", {"id": 7, "text": "birds"}]
+    answer, asked = run_by_hand(
+        Rerank(top=2, return_documents=True), item(documents=documents), likes("purr")
+    )
+    first, second = answer.value["results"]
+    assert first.keys() == {"index", "relevance_score", "id", "yes", "document"}
+    assert (first["index"], first["id"], first["document"]) == (0, "x", {"text": "cats purr"})
+    assert first["yes"] == pytest.approx(0.8 / 0.9, abs=1e-4)
+    assert 1 > first["relevance_score"] > 0.5 > second["relevance_score"] > 0
+    assert "id" not in second
+    assert answer.usage.prompt_tokens == 10 * sum(map(len, asked))
+
+
+def test_the_query_is_shared_by_all_candidates_and_stands_before_them():
+    _, asked = run_by_hand(Rerank(refine=False), item("what {query}"), even)
+    prompts = [ask.prompt for ask in asked[0]]
+    shared = {p.messages[1].content[: p.shared_chars] for p in prompts}
+    assert len(shared) == 1
+    assert "Question: what {query}" in shared.pop()
+    assert sorted(p.messages[1].content[p.shared_chars :] for p in prompts) == sorted(DOCUMENTS)
+
+
+def test_only_the_best_by_bm25_are_read_and_the_others_come_after_them():
+    answer, asked = run_by_hand(Rerank(read=2, refine=False), item(), likes("sleep"))
+    assert len(asked[0]) == 2
+    assert order(answer) == [0, 4, 1, 2, 3]
+    assert [("yes" in result) for result in answer.value["results"]] == [True] * 2 + [False] * 3
+    assert answer.value["stages"] == {
+        "candidates": 5,
+        "read": 2,
+        "windows": 2,
+        "compared": 0,
+        "settled": False,
+    }
+
+
+def test_a_long_candidate_counts_by_its_best_window_which_is_told():
+    long = " ".join(["word"] * 60 + ["answer"] + ["word"] * 40)
+    task = Rerank(window_tokens=20, refine=False)
+    answer, asked = run_by_hand(task, item("a question", ["short", long]), likes("answer"))
+    assert len(asked[0]) > 5
+    first = answer.value["results"][0]
+    start, end = first["window"]
+    assert first["index"] == 1
+    assert "answer" in long[start:end]
+    assert answer.value["stages"]["windows"] == len(asked[0])
+    read = "".join(user_text(ask) for ask in asked[0])
+    assert read.count("word") >= 100  # every word is in a window
+
+
+def test_leaders_that_are_close_are_compared_each_once_in_each_place():
+    documents = ["one", "two", "three", "four"]
+    answer, asked = run_by_hand(Rerank(top=2), item("?", documents), compares("two"))
+    passages = [user_text(ask) for ask in asked[1]]
+    assert len(passages) == 5  # three orders of three, two of two
+    assert passages[0].index("one") < passages[0].index("two") < passages[0].index("three")
+    assert passages[1].index("two") < passages[1].index("three") < passages[1].index("one")
+    assert order(answer)[0] == 1
+    assert answer.value["stages"]["compared"] == 4
+    assert not answer.value["stages"]["settled"]
+
+
+def compares(word):
+    """Says the same of all passages, and prefers one in comparisons."""
+    return lambda ask: even(ask) if ask.choices == YES_NO else likes(word)(ask)
+
+
+def test_a_settled_top_is_not_compared():
+    odds = {"one": 0.9, "two": 0.6, "three": 0.2, "four": 0.01}
+
+    def respond(ask):
+        assert ask.choices == YES_NO
+        passage = user_text(ask)[ask.prompt.shared_chars :]
+        return scores(math.log(odds[passage]), math.log(1 - odds[passage]))
+
+    answer, asked = run_by_hand(Rerank(top=1), item("?", list(odds)), respond)
+    assert len(asked) == 1
+    assert (answer.value["stages"]["settled"], answer.value["stages"]["compared"]) == (True, 0)
+
+
+def test_by_likelihood_the_query_is_scored_after_each_passage():
+    query = "why do cats purr"
+
+    def respond(ask):
+        assert ask.choices == (query,)
+        assert query not in user_text(ask)
+        assert ask.prompt.shared_messages == 1
+        return scores(-5.0 if "fish" in user_text(ask) else -9.0)
+
+    task = RerankTask(refine=False, bm25_weight=0)
+    assert task.scoring == "likelihood"
+    answer, _ = run_by_hand(task, item(query), respond)
+    assert order(answer) == [2, 0, 1, 3, 4]
+    assert [r["log_likelihood"] for r in answer.value["results"]] == [-5.0, *[-9.0] * 4]
+
+
+def test_equal_texts_are_read_once_and_keep_their_order():
+    answer, asked = run_by_hand(Rerank(refine=False), item(documents=["a", "b", "a"]), likes("a"))
+    assert len(asked[0]) == 2
+    assert order(answer) == [0, 2, 1]
+
+
+def test_candidates_without_text_are_not_read_and_come_last():
+    answer, asked = run_by_hand(Rerank(), item(documents=["", "fish", " \n"]), even)
+    assert len(asked[0]) == 1
+    assert order(answer) == [1, 0, 2]
+    answer, asked = run_by_hand(Rerank(), item(documents=["", " "]), even)
+    assert order(answer) == [0, 1]
+
+
+@given(
+    documents=st.lists(st.text("ab 猫狗", max_size=12), max_size=12),
+    top=st.integers(1, 14),
+    read=st.integers(1, 14),
+    weight=st.sampled_from([0.0, 0.5, 3.0]),
+    said=st.lists(st.floats(-20, -0.001), min_size=7, max_size=7),
+)
+def test_the_ranking_is_a_permutation_with_falling_scores(documents, top, read, weight, said):
+    numbers = iter(range(10_000))
+
+    def respond(ask):
+        return scores(*(said[next(numbers) % 7] for _ in ask.choices))
+
+    task = Rerank(top=top, read=read, bm25_weight=weight)
+    answer, _ = run_by_hand(task, item("a 猫", documents), respond)
+    found = order(answer)
+    assert len(found) == min(top, len(documents))
+    assert len(set(found)) == len(found)
+    assert set(found) <= set(range(len(documents)))
+    values = [result["relevance_score"] for result in answer.value["results"]]
+    assert values == sorted(values, reverse=True)
+    numbers = iter(range(10_000))
+    again, _ = run_by_hand(task, item("a 猫", documents), respond)
+    assert again.value == answer.value
+
+
+def test_documents_may_be_json_text_as_in_a_csv_file():
+    answer, _ = run_by_hand(Rerank(), item(documents=json.dumps(["fish", "cats purr"])), even)
+    assert order(answer) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ("[", "not JSON"),
+        ({"a": 1}, "must be an array"),
+        (["a", 3], r"documents\[1\] must be a text"),
+        ([{"id": "x"}], r"documents\[0\] must be a text"),
+        ([{"id": 1.5, "text": "a"}], "id must be"),
+    ],
+)
+def test_a_candidate_that_is_none_is_an_error_and_not_left_out(documents, message):
+    with pytest.raises(InputError, match=message):
+        run_by_hand(Rerank(), item(documents=documents), even)
+
+
+def test_what_cannot_be_ranked_is_refused():
+    with pytest.raises(InputError, match="query is empty"):
+        run_by_hand(Rerank(), item(" "), even)
+    with pytest.raises(InputError, match="no column 'documents'"):
+        run_by_hand(Rerank(), "query", even)
+    with pytest.raises(CapabilityMissing):
+        run_by_hand(Rerank(), item(), even, WordBackend(can_score=False))
+    with pytest.raises(InputTooLong, match="no room for candidates"):
+        run_by_hand(Rerank(), item("word " * 200), even, WordBackend(context_tokens=300))
+    answer, asked = run_by_hand(Rerank(), item(documents=[]), even)
+    assert (answer.value["results"], asked) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"scoring": "both"}, {"top": 0}, {"read": 0}, {"window_tokens": 3}, {"bm25_weight": -1.0}],
+)
+def test_parameters_that_are_none_are_refused(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        Rerank(**options)
+
+
+def test_the_identity_tells_jobs_apart():
+    kinds = [
+        Rerank(),
+        Rerank(top=3),
+        Rerank(read=10),
+        Rerank(scoring="likelihood"),
+        Rerank(refine=False),
+        Rerank(bm25_weight=1),
+        Rerank(window_tokens=100),
+        Rerank(return_documents=True),
+        Rerank(instructions="Prefer new ones."),
+    ]
+    assert len({str(task.identity) for task in kinds}) == len(kinds)
