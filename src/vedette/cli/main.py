@@ -34,6 +34,7 @@ VERBS = {
     "extract": ("vedette.cli.extract:extract", "Turn texts into JSON that fits a schema."),
     "classify": ("vedette.cli.classify:classify", "Give texts one label, or several."),
     "decide": ("vedette.cli.decide:decide", "Answer closed questions about texts, with odds."),
+    "guard": ("vedette.cli.guard:guard", "Flag texts that break a policy, with the place."),
     "generate": ("vedette.cli.generate:generate", "Answer prompts, free or under a grammar."),
     "tool": ("vedette.cli.tool:tool", "Say which tool a text asks for, with its arguments."),
     "form": ("vedette.cli.form:form", "Fill in a form from texts; what is known stays."),
