@@ -36,6 +36,7 @@ VERBS = {
     "decide": ("vedette.cli.decide:decide", "Answer closed questions about texts, with odds."),
     "rerank": ("vedette.cli.rerank:rerank", "Order candidates by how well they answer a query."),
     "rewrite": ("vedette.cli.rewrite:rewrite", "Turn questions into search queries."),
+    "guard": ("vedette.cli.guard:guard", "Flag texts that break a policy, with the place."),
     "generate": ("vedette.cli.generate:generate", "Answer prompts, free or under a grammar."),
     "tool": ("vedette.cli.tool:tool", "Say which tool a text asks for, with its arguments."),
     "form": ("vedette.cli.form:form", "Fill in a form from texts; what is known stays."),
