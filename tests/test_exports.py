@@ -10,6 +10,7 @@ import vedette
 # The public API; a name belongs here before it belongs in `vedette.__all__`.
 EXPECTED = [
     "Classify",
+    "Compress",
     "Decide",
     "Engine",
     "Extract",
@@ -18,6 +19,7 @@ EXPECTED = [
     "amap",
     "ask",
     "classify",
+    "compress",
     "extract",
     "map",
 ]

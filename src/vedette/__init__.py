@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vedette.api import (
         Classify,
+        Compress,
         Decide,
         Engine,
         Extract,
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
         amap,
         ask,
         classify,
+        compress,
         extract,
     )
     from vedette.api import map as map
 
 __all__ = [
     "Classify",
+    "Compress",
     "Decide",
     "Engine",
     "Extract",
@@ -29,6 +32,7 @@ __all__ = [
     "amap",
     "ask",
     "classify",
+    "compress",
     "extract",
     "map",
 ]

@@ -18,6 +18,8 @@ from vedette.decide.question import parse_questions
 from vedette.errors import ConstraintFailed, InputError, VedetteError
 from vedette.tasks.base import Task
 from vedette.tasks.classify import Classify as ClassifyTask
+from vedette.tasks.compress.task import BUDGET_TOKENS
+from vedette.tasks.compress.task import Compress as CompressTask
 from vedette.tasks.decide import Decide as DecideTask
 from vedette.tasks.extract import Example
 from vedette.tasks.extract import Extract as ExtractTask
@@ -29,6 +31,7 @@ from .engine import Engine, Schema, schema_of
 
 __all__ = [
     "Classify",
+    "Compress",
     "Decide",
     "Engine",
     "Extract",
@@ -37,6 +40,7 @@ __all__ = [
     "amap",
     "ask",
     "classify",
+    "compress",
     "extract",
     "map",
 ]
@@ -136,6 +140,21 @@ def ask(
     """The answer to each question about one text, by its id."""
     value = cast(dict[str, Json], _one(Decide(questions), text, model))
     return cast(dict[str, Json], value["answers"])
+
+
+def Compress(
+    query: str = "", *, budget: int = BUDGET_TOKENS, model_share: float = 0.0
+) -> CompressTask:
+    """The compress task, for `map`. `model_share`: how much of a text the model may read."""
+    return CompressTask(query=query, budget=budget, model_share=model_share)
+
+
+def compress(
+    text: str, query: str = "", *, budget: int = BUDGET_TOKENS, model: str | None = None
+) -> str:
+    """The sentences of a text that matter, for a query or in general, within `budget` tokens."""
+    value = cast(dict[str, Json] | None, _one(Compress(query, budget=budget), text, model))
+    return cast(str, value["text"]) if value else ""
 
 
 def map(

@@ -178,7 +178,7 @@ def _check_task(task: Task, backend: LocalBackend) -> None:
     from vedette.errors import NothingQualifies
     from vedette.types import Item
 
-    for request in next(task.steps(Item(id="0", text="x"), backend)):
+    for request in next(task.steps(Item(id="0", text="x"), backend), ()):
         with suppress(NothingQualifies):  # that is about the text, and this one is made up
             backend.check(request)
 
@@ -195,7 +195,9 @@ def _show_prompt(task: Task, source: Source, backend: LocalBackend) -> int:
     row = next((row for row in source.rows() if isinstance(row, Item) and row.text.strip()), None)
     if row is None:
         raise InputError("the input has no row with text, so there is no prompt to show")
-    requests = next(task.steps(row, backend))
+    requests = next(task.steps(row, backend), None)
+    if requests is None:
+        raise InputError("the first row asks nothing of the model, so there is no prompt to show")
     sys.stdout.write(backend.show_prompt(requests[0]) + "\n")
     return 0
 

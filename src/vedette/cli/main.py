@@ -40,6 +40,7 @@ VERBS = {
     "command": ("vedette.cli.command:command", "Write command lines that a program accepts."),
     "config-text": ("vedette.cli.config_text:config_text", "Write INI, TOML or env files."),
     "sql": ("vedette.cli.sql:sql", "Write SQL that answers questions over a database."),
+    "compress": ("vedette.cli.compress:compress", "Shorten texts to what matters, verbatim."),
     "schema": ("vedette.cli.schema:app", "Say what becomes of each keyword of a JSON Schema."),
     "eval": ("vedette.cli.eval:evaluate", "Say how good a task's answers are, from labelled rows."),
     "calibrate": ("vedette.cli.eval:calibrate", "Find which answers can be kept, and promise it."),
