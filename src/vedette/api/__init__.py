@@ -14,6 +14,8 @@ from vedette.decide.question import parse_questions
 from vedette.errors import ConstraintFailed, InputError, VedetteError
 from vedette.tasks.base import Task
 from vedette.tasks.classify import Classify as ClassifyTask
+from vedette.tasks.compress.task import BUDGET_TOKENS
+from vedette.tasks.compress.task import Compress as CompressTask
 from vedette.tasks.decide import Decide as DecideTask
 from vedette.tasks.extract import Example
 from vedette.tasks.extract import Extract as ExtractTask
@@ -31,6 +33,7 @@ __all__ = [
     "ChangelogEntry",
     "Classify",
     "Commit",
+    "Compress",
     "Decide",
     "Engine",
     "Extract",
@@ -44,6 +47,7 @@ __all__ = [
     "changelog",
     "classify",
     "commit",
+    "compress",
     "extract",
     "map",
     "pull_request",
@@ -280,6 +284,30 @@ def rewrite(
     item = Item(id="1", text=question, columns={"history": before})
     task = Rewrite(modes, count=count, passages=passages)
     return cast(dict[str, Json], _one(task, item, model, backend))
+
+
+def Compress(
+    query: str = "", *, budget: int = BUDGET_TOKENS, model_share: float = 0.0
+) -> CompressTask:
+    """The compress task, for `map`. `model_share`: how much of a text the model may read."""
+    return CompressTask(query=query, budget=budget, model_share=model_share)
+
+
+def compress(
+    text: str,
+    query: str = "",
+    *,
+    budget: int = BUDGET_TOKENS,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> str:
+    """The sentences of a text that matter, for a query or in general, within `budget` tokens.
+
+    `backend`: see `extract`.
+    """
+    task = Compress(query, budget=budget)
+    value = cast(dict[str, Json] | None, _one(task, text, model, backend))
+    return cast(str, value["text"]) if value else ""
 
 
 def map(

@@ -1,0 +1,1 @@
+"""A long text made short: blocks and sentences, their worth, the choice within a budget."""
