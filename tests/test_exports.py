@@ -10,12 +10,14 @@ import vedette
 # The public API; a name belongs here before it belongs in `vedette.__all__`.
 EXPECTED = [
     "Classify",
+    "Duplicate",
     "Engine",
     "Extract",
     "aclassify",
     "aextract",
     "amap",
     "classify",
+    "dedupe",
     "extract",
     "map",
 ]

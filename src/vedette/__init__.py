@@ -5,17 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vedette.api import Classify, Engine, Extract, aclassify, aextract, amap, classify, extract
+    from vedette.api import (
+        Classify,
+        Duplicate,
+        Engine,
+        Extract,
+        aclassify,
+        aextract,
+        amap,
+        classify,
+        dedupe,
+        extract,
+    )
     from vedette.api import map as map
 
 __all__ = [
     "Classify",
+    "Duplicate",
     "Engine",
     "Extract",
     "aclassify",
     "aextract",
     "amap",
     "classify",
+    "dedupe",
     "extract",
     "map",
 ]

@@ -22,16 +22,19 @@ from vedette.tasks.extract import Extract as ExtractTask
 from vedette.tasks.labels import Label, read_labels
 from vedette.types import Answer, Item, Json
 
+from .duplicates import Duplicate, dedupe
 from .engine import Engine, Schema, schema_of
 
 __all__ = [
     "Classify",
+    "Duplicate",
     "Engine",
     "Extract",
     "aclassify",
     "aextract",
     "amap",
     "classify",
+    "dedupe",
     "extract",
     "map",
 ]
