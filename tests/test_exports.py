@@ -10,6 +10,7 @@ import vedette
 # The public API; a name belongs here before it belongs in `vedette.__all__`.
 EXPECTED = [
     "Classify",
+    "Clean",
     "Duplicate",
     "Engine",
     "Extract",
@@ -17,6 +18,7 @@ EXPECTED = [
     "aextract",
     "amap",
     "classify",
+    "clean",
     "dedupe",
     "extract",
     "map",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vedette.api import (
         Classify,
+        Clean,
         Duplicate,
         Engine,
         Extract,
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
         aextract,
         amap,
         classify,
+        clean,
         dedupe,
         extract,
     )
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classify",
+    "Clean",
     "Duplicate",
     "Engine",
     "Extract",
@@ -28,6 +31,7 @@ __all__ = [
     "aextract",
     "amap",
     "classify",
+    "clean",
     "dedupe",
     "extract",
     "map",

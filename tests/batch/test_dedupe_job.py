@@ -120,7 +120,10 @@ def test_named_fields_are_compared_and_no_others(tmp_path):
     found = lines(tmp_path)
     assert [line["ok"] for line in found] == [True, True, True, False]
     assert [line["value"]["representative"] for line in found[:3]] == ["a", "a", "c"]
-    assert "none of the fields 'title', 'maker', 'edition'" in found[3]["error"]["message"]
+    assert (
+        "line 4: there is none of the fields 'title', 'maker', 'edition'"
+        in found[3]["error"]["message"]
+    )
     assert summary.notes == ("no row has the field 'edition'",)
 
 

@@ -172,15 +172,18 @@ def test_named_fields_are_used_and_only_named_columns_are_kept(tmp_path):
     assert errors(found) == [f"{tmp_path}/a.jsonl line 2: there is no id field 'key'"]
 
 
-WHOLE = {"whole_rows": True, "needs_text": False, "columns": ("a",)}
+WHOLE = {"whole_rows": True, "needs_text": False, "needs_columns": False, "columns": ("a",)}
 
 
 def test_whole_rows_have_all_their_fields_and_need_no_text(tmp_path):
-    content = '{"id":7,"a":1,"b":[2]}\n{"b":null}\n"text"\n'
+    content = '{"id":7,"a":1,"b":[2]}\n{"a":null}\n{"b":1}\n"text"\n'
     found = read(tmp_path / "a.jsonl", content, **WHOLE)
     assert found[0] == Item(id="7", text="", columns={"id": 7, "a": 1, "b": [2]})
-    assert found[1] == Item(id="2", text="", columns={"b": None})
-    assert errors(found) == [f"{tmp_path}/a.jsonl line 3: the row is a string, not an object"]
+    assert found[1] == Item(id="2", text="", columns={"a": None})
+    assert errors(found) == [
+        f"{tmp_path}/a.jsonl line 3: there is none of the fields 'a'",
+        f"{tmp_path}/a.jsonl line 4: the row is a string, not an object",
+    ]
 
 
 def test_whole_rows_of_csv_need_the_named_columns_and_each_once(tmp_path):

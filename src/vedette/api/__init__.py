@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast, overload
 
 from pydantic import BaseModel, ValidationError
 
 from vedette.backends.base import Backend
+from vedette.backends.none import NoModel
 from vedette.batch.answers import answers
+from vedette.batch.single import answer_item
 from vedette.config import load
 from vedette.errors import ConstraintFailed, InputError, VedetteError
 from vedette.tasks.base import Task
 from vedette.tasks.classify import Classify as ClassifyTask
 from vedette.tasks.classify import LabelledText
+from vedette.tasks.clean import Clean as CleanTask
+from vedette.tasks.clean import Defaults
 from vedette.tasks.extract import Example
 from vedette.tasks.extract import Extract as ExtractTask
 from vedette.tasks.labels import Label, read_labels
@@ -27,6 +31,7 @@ from .engine import Engine, Schema, schema_of
 
 __all__ = [
     "Classify",
+    "Clean",
     "Duplicate",
     "Engine",
     "Extract",
@@ -34,6 +39,7 @@ __all__ = [
     "aextract",
     "amap",
     "classify",
+    "clean",
     "dedupe",
     "extract",
     "map",
@@ -74,6 +80,42 @@ def Classify(
         multi=multi,
         evidence=evidence,
     )
+
+
+def Clean(
+    schema: Mapping[str, Any],
+    *,
+    rules_only: bool = False,
+    defaults: Mapping[str, str | int] | None = None,
+    instructions: str = "",
+) -> CleanTask:
+    """The clean task, for `map` over `Item`s with columns. `defaults`: order, decimal, ..."""
+    return CleanTask(
+        schema=schema,
+        rules_only=rules_only,
+        defaults=Defaults.of(defaults or {}),
+        instructions=instructions,
+    )
+
+
+def clean(
+    row: str | Mapping[str, Json],
+    schema: Mapping[str, Any],
+    *,
+    rules_only: bool = False,
+    defaults: Mapping[str, str | int] | None = None,
+    model: str | None = None,
+) -> dict[str, Json]:
+    """The values of one row in the form that the schema says: `value`, `changes`, `unsettled`.
+
+    With `rules_only` no model is loaded. `defaults` are those of the command line, such as
+    `{"order": "dmy", "country": "DE"}`. Raises `SchemaError` for a schema that does not say what is
+    to be done, `InputError` for a row that has none of its fields.
+    """
+    task = Clean(schema, rules_only=rules_only, defaults=defaults)
+    item = Item(id="1", text=row) if isinstance(row, str) else Item(id="1", text="", columns=row)
+    backend = NoModel() if rules_only else _shared(model)
+    return cast(dict[str, Json], answer_item(task, item, backend).value)
 
 
 @overload

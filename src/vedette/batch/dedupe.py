@@ -58,7 +58,8 @@ class DedupeJob:
             self.source,
             columns=self.fields,
             needs_text=not self.fields,
-            whole_rows=bool(self.fields) or self.keep == "representatives",
+            needs_columns=False,
+            whole_rows=self.keep == "representatives",
         )
 
 
@@ -149,10 +150,10 @@ class _Reading:
         job = self._job
         items: list[Item] = []
         for row in chunk:
-            row = self._checked(row)
             if isinstance(row, BadRow):
                 self.bad[self.n_lines + len(items)] = row
             else:
+                self.unseen.difference_update(row.columns)
                 items.append(row)
         texts = [compared(item, job.fields, job.normalise) for item in items]
         for item, text, is_new in zip(items, texts, self.finder.add(texts), strict=True):
@@ -163,16 +164,6 @@ class _Reading:
             if job.keep == "representatives":
                 self.kept.add(item if is_new else None)
             self.ids.append(item.id)
-
-    def _checked(self, row: Row) -> Row:
-        fields = self._job.fields
-        if isinstance(row, BadRow) or not fields:
-            return row
-        self.unseen.difference_update(row.columns)
-        if any(name in row.columns for name in fields):
-            return row
-        names = ", ".join(map(repr, fields))
-        return BadRow(id=row.id, error=InputError(f"the row has none of the fields {names}"))
 
 
 def _lines(reading: _Reading, clusters: Clusters, judged: Judged) -> Iterator[bytes]:

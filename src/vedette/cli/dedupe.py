@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from vedette.batch.source import Source
     from vedette.tasks.same import Same
 
-# Options that say something about the model only.
-OF_MODEL = ("workers", "journal", "retry_failed", "width", "threads", "offline", "show_prompt")
+# Options of a job that here are about the pairs put to the model.
+OF_MODEL = ("workers", "journal", "retry_failed")
 
 
 def dedupe(
@@ -119,6 +119,7 @@ def _refuse_unused(
     options: JobOptions, grey: str | None, same_above: float, what: str, instructions: str
 ) -> None:
     """Raise `InputError` for an option that would have no effect without a model."""
+    options.refuse_model()
     default = JobOptions()
     unused = [name for name in OF_MODEL if getattr(options, name) != getattr(default, name)]
     if grey is not None:

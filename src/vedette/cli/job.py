@@ -86,6 +86,14 @@ class JobOptions:
             sample=self.sample,
         )
 
+    def refuse_model(self) -> None:
+        """Raise `InputError` for an option that is about the model, where none is asked."""
+        default = JobOptions()
+        for name in ("model", "width", "threads", "offline", "show_prompt"):
+            if getattr(self, name) != getattr(default, name):
+                flag = f"--{name.replace('_', '-')}"
+                raise InputError(f"{flag} is about the model, and none is asked")
+
     def worker_count(self) -> int | None:
         """Rows under way at once; None leaves it to the backend."""
         if self.workers == "auto":
@@ -120,26 +128,38 @@ def open_backend(settings: Settings, *, quiet: bool) -> LocalBackend:
 
 
 def run_job(
-    task: Task, paths: tuple[str, ...], options: JobOptions, *, columns: tuple[str, ...] = ()
+    task: Task,
+    paths: tuple[str, ...],
+    options: JobOptions,
+    *,
+    columns: tuple[str, ...] = (),
+    source: Source | None = None,
+    asks_model: bool = True,
 ) -> int:
     """Answer the rows; returns the exit code. Files are checked before the model is loaded.
 
-    `columns` are fields that the task reads beside the text.
+    `columns` are fields that the task reads beside the text; `source` is where the rows come from
+    if `paths` and `columns` do not say it all. Without `asks_model` no model is loaded, and options
+    that are about one are refused.
     """
+    from vedette.backends.none import NoModel
     from vedette.batch.progress import progress_on
     from vedette.batch.runner import Job, check, run
 
-    source = options.source(paths, columns)
+    source = source or options.source(paths, columns)
+    if not asks_model:
+        options.refuse_model()
     workers = options.worker_count()
     check(source, options.out, options.journal)
     settings = load(
         model=options.model, width=options.width, threads=options.threads, offline=options.offline
     )
-    backend = open_backend(settings, quiet=options.quiet)
+    backend = open_backend(settings, quiet=options.quiet) if asks_model else NoModel()
     try:
-        if options.show_prompt:
-            return _show_prompt(task, source, backend)
-        _check_task(task, backend)
+        if not isinstance(backend, NoModel):
+            if options.show_prompt:
+                return _show_prompt(task, source, backend)
+            _check_task(task, backend)
         job = Job(
             source=source,
             task=task,
@@ -154,7 +174,7 @@ def run_job(
     finally:
         backend.close()
     if options.json:
-        body = {**summary.as_dict(), "model": settings.model}
+        body = {**summary.as_dict(), "model": settings.model if asks_model else None}
         if options.out == "-":
             _json_to_stderr(body)
         else:
@@ -178,7 +198,7 @@ def _check_task(task: Task, backend: LocalBackend) -> None:
     from vedette.errors import NothingQualifies
     from vedette.types import Item
 
-    for request in next(task.steps(Item(id="0", text="x"), backend)):
+    for request in next(task.steps(Item(id="0", text="x"), backend), ()):
         with suppress(NothingQualifies):  # that is about the text, and this one is made up
             backend.check(request)
 
@@ -192,10 +212,11 @@ def _json_to_stderr(body: object) -> None:
 def _show_prompt(task: Task, source: Source, backend: LocalBackend) -> int:
     from vedette.types import Item
 
-    row = next((row for row in source.rows() if isinstance(row, Item) and row.text.strip()), None)
-    if row is None:
-        raise InputError("the input has no row with text, so there is no prompt to show")
-    requests = next(task.steps(row, backend))
+    rows = (row for row in source.rows() if isinstance(row, Item))
+    asked = (next(task.steps(row, backend), None) for row in rows)
+    requests = next(filter(None, asked), None)
+    if requests is None:
+        raise InputError("no row of the input asks anything, so there is no prompt to show")
     sys.stdout.write(backend.show_prompt(requests[0]) + "\n")
     return 0
 

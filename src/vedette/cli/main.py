@@ -39,6 +39,7 @@ VERBS = {
     "command": ("vedette.cli.command:command", "Write command lines that a program accepts."),
     "config-text": ("vedette.cli.config_text:config_text", "Write INI, TOML or env files."),
     "sql": ("vedette.cli.sql:sql", "Write SQL that answers questions over a database."),
+    "clean": ("vedette.cli.clean:clean", "Bring the values of rows into one form."),
     "dedupe": ("vedette.cli.dedupe:dedupe", "Find rows that say the same."),
     "schema": ("vedette.cli.schema:app", "Say what becomes of each keyword of a JSON Schema."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
