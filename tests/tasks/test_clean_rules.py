@@ -166,6 +166,16 @@ def test_one_mark_before_three_digits_is_ambiguous_unless_told(text):
     assert readings == {Decimal(str(one)) for one in why.candidates}
 
 
+def test_readings_are_told_with_what_multiplies_them():
+    assert left(number_of, "1.234k").candidates == (1234000, 1234)
+    assert left(number_of, "-1.234k").candidates == (-1234000, -1234)
+    assert left(clean_quantity, "1.234 kg", "", "g").candidates == (1234000, 1234)
+    assert left(clean_quantity, "1.234 kg", "", "").candidates == (
+        {"value": 1234, "unit": "kg"},
+        {"value": 1.234, "unit": "kg"},
+    )
+
+
 @pytest.mark.parametrize(
     "text", ["abc", "1,23,4", "1..2", "1.", "", "5 apples", "1.2.3,4,5", "12 k g"]
 )
@@ -185,6 +195,8 @@ def test_numbers_of_json_stay_what_they_are():
     assert clean_number(12, "", whole=True) == 12
     assert clean_number(12.0, "", whole=True) == 12
     assert clean_number(0.1, "", whole=False) == 0.1
+    assert left(clean_number, float("nan"), "", whole=False).reason == "not a number"
+    assert left(clean_number, float("inf"), "", whole=False).reason == "not a number"
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(0, 99))

@@ -197,6 +197,14 @@ def test_a_value_that_does_not_fit_its_schema_is_not_passed_on():
     assert only(value, "unsettled")["field"] == "count"
 
 
+def test_na_is_a_country_or_no_value():
+    schema = {"type": "object", "properties": {"land": {"x-clean": "country"}}}
+    value, asked = run({"land": "NA"}, None, schema)
+    assert (asked, only(value, "unsettled")["candidates"]) == ([], ["NA", None])
+    assert run({"land": "n/a"}, None, schema)[0]["value"] == {"land": None}
+    assert run({"land": "Namibia"}, None, schema)[0]["value"] == {"land": "NA"}
+
+
 def test_rules_only_asks_nobody_whatever_is_left():
     value, asked = run({**ROW, "Order date": "soon", "size": "huge"}, rules_only=True)
     assert asked == []

@@ -27,18 +27,18 @@ def number_of(text: str, decimal: str = "") -> Decimal:
     negative, text = _sign(text)
     if text.endswith(("%", "‰")) or text.startswith("百分之"):
         raise Unsettled("a percentage, not a number", ask=False)
+    if not negative:
+        return _unsigned(text, decimal)
     try:
-        value = _unsigned(text, decimal)
+        return -_unsigned(text, decimal)
     except Unsettled as why:
-        if negative:
-            readings = tuple(-one for one in why.candidates if isinstance(one, int | float))
-            raise Unsettled(why.reason, candidates=readings, ask=why.ask) from None
-        raise
-    return -value if negative else value
+        raise why.mapped(lambda value: json_number(-value)) from None
 
 
 def json_number(value: Decimal) -> int | float:
     """A number of JSON. Raises `Unsettled` for one with more digits than a float holds."""
+    if not value.is_finite():
+        raise Unsettled("not a number", ask=False)
     if value == value.to_integral_value():
         return int(value)
     if len(value.normalize().as_tuple().digits) > _DIGITS_HELD:
@@ -63,10 +63,13 @@ def _unsigned(text: str, decimal: str) -> Decimal:
         return Decimal(text)
     scaled = _SCALED.fullmatch(text)
     if scaled:
-        scale = word_lists()["scales"].get(scaled.group(2).casefold())
+        scale: int | None = word_lists()["scales"].get(scaled.group(2).casefold())
         if scale is None:
             raise Unsettled("not a number")
-        return _plain_number(scaled.group(1), decimal) * Decimal(scale)
+        try:
+            return _plain_number(scaled.group(1), decimal) * scale
+        except Unsettled as why:
+            raise why.mapped(lambda value: json_number(value * scale)) from None
     return _plain_number(text, decimal)
 
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
 from vedette.types import Json
@@ -83,11 +83,21 @@ def _parts(text: str, decimal: str, target: Unit | None) -> list[tuple[Decimal, 
             raise Unsettled("not a quantity")
         unit = _unit(found[2].strip(), kind)
         kind = unit.kind
-        parts.append((number_of(found[1].strip(), decimal), unit))
+        try:
+            parts.append((number_of(found[1].strip(), decimal), unit))
+        except Unsettled as why:
+            raise why.mapped(partial(_reading, unit, target)) from None
         end = found.end()
     if not parts or (len(parts) > 1 and kind == "temperature"):
         raise Unsettled("not a quantity")
     return parts
+
+
+def _reading(unit: Unit, target: Unit | None, value: Decimal) -> Json:
+    """One of several readings of a number, in the unit that is wanted."""
+    if target is None:
+        return {"value": json_number(value), "unit": unit.symbol}
+    return json_number(_rounded(_converted(value, unit, target)))
 
 
 def _unit(name: str, kind: str | None) -> Unit:

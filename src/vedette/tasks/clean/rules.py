@@ -12,7 +12,7 @@ from .names import clean_name
 from .numbers import clean_number
 from .plain_rules import clean_boolean, clean_choice, clean_country, clean_text, is_missing
 from .quantities import clean_quantity
-from .verdict import Unsettled
+from .verdict import Unsettled, ambiguous
 
 
 def settle(raw: Json, field: Field) -> Json:
@@ -22,8 +22,8 @@ def settle(raw: Json, field: Field) -> Json:
     """
     try:
         value = _by_kind(raw, field)
-    except Unsettled:
-        if not is_missing(raw):
+    except Unsettled as why:
+        if why.candidates or not is_missing(raw):
             raise
         value = None
     if value is None:
@@ -50,6 +50,8 @@ def _by_kind(raw: Json, field: Field) -> Json:
         raise Unsettled("not a text", ask=False)
     text = str(raw)
     if is_missing(text):
+        if field.kind == "country" and text.strip() == "NA":
+            raise ambiguous("NA", None)  # Namibia, or not available
         return None
     match field.kind:
         case "date":

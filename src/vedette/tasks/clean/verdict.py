@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
+
 from vedette.types import Json
 
 
@@ -18,6 +21,16 @@ class Unsettled(Exception):
         self.reason = reason
         self.candidates = candidates
         self.ask = ask and not candidates
+
+    def mapped(self, change: Callable[[Decimal], Json]) -> Unsettled:
+        """The same of a value made of this one: each reading that is a number is changed."""
+        readings = tuple(
+            one
+            if isinstance(one, bool) or not isinstance(one, int | float)
+            else change(Decimal(str(one)))
+            for one in self.candidates
+        )
+        return Unsettled(self.reason, candidates=readings, ask=self.ask)
 
 
 def ambiguous(*candidates: Json) -> Unsettled:

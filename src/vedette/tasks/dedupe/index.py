@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import nlargest
 from itertools import chain
 from typing import Protocol
 
@@ -17,6 +18,9 @@ from .shingles import U64
 MOST_IN_BUCKET = 500
 """A bucket holds the first so many representatives: rows that all share a phrase would otherwise
 be compared each with each."""
+
+MOST_COMPARED = 100
+"""A row is compared with the representatives that it shares most buckets with, at most these."""
 
 Found = list[tuple[int, float]]
 """Representatives and their similarity to a row, from 0 to 1."""
@@ -54,9 +58,12 @@ class _Buckets:
             else:
                 self.full.add(name)
 
-    def found(self, names: Sequence[int]) -> Counter[int]:
-        """Representatives in these buckets, with in how many of them."""
-        return Counter(chain.from_iterable(self._rows.get(name, ()) for name in names))
+    def found(self, names: Sequence[int]) -> list[int]:
+        """Representatives in these buckets, in order; of too many those that are in most."""
+        shared = Counter(chain.from_iterable(self._rows.get(name, ()) for name in names))
+        if len(shared) <= MOST_COMPARED:
+            return sorted(shared)
+        return sorted(nlargest(MOST_COMPARED, shared, key=lambda row: (shared[row], -row)))
 
 
 class ShingleIndex:
@@ -80,7 +87,7 @@ class ShingleIndex:
         """See `Index`."""
         if self._is_alone[row]:
             return []
-        others = sorted(self._buckets.found(self._shared(row)))
+        others = self._buckets.found(self._shared(row))
         if not others:
             return []
         similar = self._sets.jaccard(row, others)
@@ -101,12 +108,10 @@ class WordIndex:
 
     A word weighs log(1 + n / rows that have it), as in BM25 (Robertson and Zaragoza 2009)
     without term frequencies: a shared part number says more than a shared 'software'. Each row is
-    found by its `RAREST` rarest words, and the `MOST_COMPARED` that share most of them are
-    compared.
+    found by its `RAREST` rarest words.
     """
 
     RAREST = 6
-    MOST_COMPARED = 50
 
     def __init__(self, sets: Ragged) -> None:
         self._sets = sets
@@ -129,11 +134,8 @@ class WordIndex:
         found = self._buckets.found(self._rare(row))
         if not found:
             return []
-        most = sorted(found, key=lambda other: (-found[other], other))[: self.MOST_COMPARED]
         mine = set(self._ids(row))
-        similar = [
-            (other, self._cosine(row, mine, other, self._own[other])) for other in sorted(most)
-        ]
+        similar = [(other, self._cosine(row, mine, other, self._own[other])) for other in found]
         return [(other, score) for other, score in similar if score >= floor]
 
     def add(self, row: int) -> None:
