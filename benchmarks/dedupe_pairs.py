@@ -5,8 +5,8 @@
 A row is {"left": ..., "right": ..., "label": "0" or "1"}; records are written as
 `COL title VAL ... COL manufacturer VAL ...` (as the ditto project writes them) or as any text. The
 threshold is tuned on one half of the rows and told on the other; the halves are cut by a hash.
-Without --model only the rules are measured. `--sample N` asks the model about N grey pairs of the
-second half only, and compares it with the rules on these same pairs.
+Without --model only the rules are measured. `--sample N` asks the model about N grey pairs of each
+half only, and compares it with the rules on these same pairs.
 """
 
 from __future__ import annotations
@@ -111,22 +111,13 @@ def main() -> None:
             f1(part(scores, told), part(labels, told), default),
         )
     if options.model:
-        with_model(options, records, results["words"], labels, tuning, told)
+        with_model(options, records, results["words"], labels, (tuning, told))
 
 
-def with_model(
-    options: argparse.Namespace,
-    records: list[dict[str, str]],
-    scores: list[float],
-    labels: list[bool],
-    tuning: list[int],
-    told: list[int],
-) -> None:
-    """Ask about grey pairs of the half that is told, and decide the others by the rules."""
-    low, high = map(float, options.grey.split(":"))
-    grey = [n for n in told if low <= scores[n] < high]
-    if options.sample is not None:
-        grey = random.Random(0).sample(grey, min(options.sample, len(grey)))
+def asked(
+    options: argparse.Namespace, records: list[dict[str, str]], grey: Sequence[int]
+) -> dict[int, float]:
+    """The model's probability that the records of each pair are the same thing."""
     task = Same(what=options.what)
     pairs = [(json_text(records[2 * n]), json_text(records[2 * n + 1])) for n in grey]
     items = [
@@ -138,18 +129,47 @@ def with_model(
             if isinstance(outcome, VedetteError):
                 raise outcome
             values.append(outcome.value)
-    chances = dict(zip(grey, probabilities(values), strict=True))
-    threshold = best_threshold([scores[n] for n in tuning], [labels[n] for n in tuning])
-    right = [labels[n] for n in grey]
-    print(f"grey pairs asked: {len(grey)}, {sum(right)} of them the same")
-    report("  rules on these", threshold, f1([scores[n] for n in grey], right, threshold))
-    report("  the model on these", 0.5, f1([chances[n] for n in grey], right, 0.5))
-    for name, mixed in (
-        ("rules, pairs decided by the model", [chances.get(n, scores[n] >= high) for n in told]),
-        ("rules alone", [float(scores[n] >= threshold) for n in told]),
-    ):
-        if options.sample is None:
-            report(name, 0.5, f1(mixed, [labels[n] for n in told], 0.5))
+    return dict(zip(grey, probabilities(values), strict=True))
+
+
+def order_right(scores: Sequence[float], labels: Sequence[bool]) -> float:
+    """The share of (same, different) couples of pairs that the scores put in the right order."""
+    same = [score for score, label in zip(scores, labels, strict=True) if label]
+    other = [score for score, label in zip(scores, labels, strict=True) if not label]
+    wins = sum((a > b) + (a == b) / 2 for a in same for b in other)
+    return wins / max(1, len(same) * len(other))
+
+
+def with_model(
+    options: argparse.Namespace,
+    records: list[dict[str, str]],
+    scores: list[float],
+    labels: list[bool],
+    halves: tuple[list[int], list[int]],
+) -> None:
+    """Ask about the grey pairs; tune both thresholds on the first half, tell the second."""
+    low, high = map(float, options.grey.split(":"))
+    grey = [[n for n in half if low <= scores[n] < high] for half in halves]
+    if options.sample is not None:
+        chance = random.Random(0)
+        grey = [chance.sample(half, min(options.sample, len(half))) for half in grey]
+    chances = asked(options, records, [*grey[0], *grey[1]])
+    right = [[labels[n] for n in half] for half in grey]
+    print(f"grey pairs told: {len(grey[1])}, {sum(right[1])} of them the same")
+    for name, found in (("rules", scores), ("model", chances)):
+        tuned, told = ([found[n] for n in half] for half in grey)
+        threshold = best_threshold(tuned, right[0])
+        report(f"  {name} on these", threshold, f1(told, right[1], threshold))
+        print(f"  {name}: {order_right(told, right[1]):.3f} in the right order")
+        if name == "model" and options.sample is None:
+            mixed = [
+                float(chances[n] >= threshold if n in chances else scores[n] >= high)
+                for n in halves[1]
+            ]
+            report("rules and model", threshold, f1(mixed, [labels[n] for n in halves[1]], 1.0))
+    for threshold in (0.4, 0.5, 0.6, 0.7):
+        everything = [chances[n] for half in grey for n in half]
+        report("  model, both halves", threshold, f1(everything, [*right[0], *right[1]], threshold))
 
 
 def report(name: str, threshold: float, found: dict[str, float]) -> None:

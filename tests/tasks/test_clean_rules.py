@@ -362,7 +362,18 @@ def test_names_are_written_as_names(text, name):
     assert clean_name(name) == name
 
 
-@pytest.mark.parametrize("text", ["R2D2", "a, b, c", "...", "Tel. 123"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "R2D2",
+        "a, b, c",
+        "...",
+        "Please call John",
+        "Contact: Ann",
+        "请打电话给张三吧",
+        "a b c d e f g",
+    ],
+)
 def test_what_is_not_only_a_name_is_left_open(text):
     assert left(clean_name, text).ask
 
@@ -375,17 +386,20 @@ def test_what_is_not_only_a_name_is_left_open(text):
         ("mailto:a@b.de", "a@b.de"),
         ("a (at) b [dot] com", "a@b.com"),
         ("ａ@b.com", "a@b.com"),
+        ("write to a@b.de.", "a@b.de"),
     ],
 )
 def test_addresses_are_taken_out_of_their_wrapping(text, address):
     assert clean_email(text) == address
 
 
-@pytest.mark.parametrize(
-    "text", ["a@b", "a b@c.de", "a..b@c.de", "@c.de", "a.@c.de", "write to a@b.de"]
-)
+@pytest.mark.parametrize("text", ["a@b", "a..b@c.de", "@c.de", "a.@c.de"])
 def test_what_is_no_address_is_left_open(text):
     assert left(clean_email, text).ask
+
+
+def test_two_addresses_are_ambiguous():
+    assert left(clean_email, "a@b.de, c@d.de").candidates == ("a@b.de", "c@d.de")
 
 
 def test_telephone_numbers_need_a_country_their_own_or_the_one_that_is_told():
@@ -396,6 +410,9 @@ def test_telephone_numbers_need_a_country_their_own_or_the_one_that_is_told():
     assert left(clean_phone, "030 123456", "").reason == "no country code"
     assert left(clean_phone, "12", "DE").reason == "no valid telephone number"
     assert left(clean_phone, "call me", "DE").ask
+    assert clean_phone("call (415) 555-2671 after six", "US") == "+14155552671"
+    two = left(clean_phone, "+49 30 123456 or +49 30 654321 at night", "")
+    assert two.candidates == ("+4930123456", "+4930654321")
     assert "extension" in left(clean_phone, "+1 415 555 2671 ext. 5", "").reason
 
 

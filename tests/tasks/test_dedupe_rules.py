@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.errors import InputError
@@ -61,6 +61,7 @@ def test_words_keep_numbers_whole_and_take_cjk_characters_one_by_one():
     assert words_of("?!") == ["?!"]
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text(max_size=12), min_size=2, max_size=6), st.integers(1, 4))
 def test_similarity_is_that_of_the_sets_of_runs(texts, length):
     texts = [text.replace("\0", "x") for text in texts]
@@ -110,6 +111,7 @@ def test_a_chain_of_small_changes_does_not_become_one_cluster():
         assert jaccard(chain[row], chain[place.representative]) >= 0.7
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.text(alphabet="ab 中", min_size=4, max_size=14).filter(str.strip),

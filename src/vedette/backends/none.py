@@ -27,11 +27,9 @@ class NoModel:
         """Raises `CapabilityMissing`."""
         raise CapabilityMissing("this job runs without a model, and something was asked of one")
 
-    def count_tokens(self, text: str) -> int:
-        """Raises `CapabilityMissing`, unless there is nothing to count."""
-        if text:
-            raise CapabilityMissing("tokens are a model's, and this job runs without one")
-        return 0
+    def count_tokens(self, text: str) -> NoReturn:
+        """Raises `CapabilityMissing`."""
+        raise CapabilityMissing("tokens are a model's, and this job runs without one")
 
     def close(self) -> None:
         """Nothing is open."""

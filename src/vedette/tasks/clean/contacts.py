@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from .verdict import Unsettled
+from .verdict import Unsettled, ambiguous
 from .words import plain
+
+if TYPE_CHECKING:
+    from phonenumbers import PhoneNumber
 
 _ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@(?:[\w](?:[\w-]*[\w])?\.)+[^\W\d_]{2,}")
 _BRACKETED = re.compile(r'(?:"?[^"<>]*"?\s*)?<([^<>]+)>')
@@ -16,23 +20,33 @@ _HIDDEN = (
 
 
 def clean_email(raw: str) -> str:
-    """The address alone, its domain in small letters. Raises `Unsettled`."""
+    """The address alone, its domain in small letters; in a longer text the only one in it.
+
+    Raises `Unsettled`.
+    """
     text = plain(raw)
     if found := _BRACKETED.fullmatch(text):
         text = found[1]
     text = re.sub(r"^mailto:", "", text, flags=re.I).strip(" ;,")
     for pattern, mark in _HIDDEN:
         text = pattern.sub(mark, text)
-    if not _ADDRESS.fullmatch(text) or ".." in text or text[0] == ".":
+    found_in = {_written(one.group().rstrip(".")) for one in _ADDRESS.finditer(text)}
+    if len(found_in) > 1:
+        raise ambiguous(*sorted(found_in))
+    address = found_in.pop() if found_in else ""
+    local = address.partition("@")[0]
+    if not address or ".." in local or local[0] == "." or local[-1] == ".":
         raise Unsettled("not an e-mail address")
-    local, _, domain = text.rpartition("@")
-    if local.endswith("."):
-        raise Unsettled("not an e-mail address")
+    return address
+
+
+def _written(address: str) -> str:
+    local, _, domain = address.rpartition("@")
     return f"{local}@{domain.lower()}"
 
 
 def clean_phone(raw: str, country: str) -> str:
-    """The number as E.164 writes it (`+493012345678`).
+    """The number as E.164 writes it (`+493012345678`); in a longer text the only one in it.
 
     `country` is where a number without a country code belongs. Raises `Unsettled`.
     """
@@ -43,7 +57,7 @@ def clean_phone(raw: str, country: str) -> str:
     if text.startswith("00"):
         text = "+" + text[2:]
     if re.search(r"(?!ext)[^\W\d_]{3,}", text, re.IGNORECASE):
-        raise Unsettled("not a telephone number")
+        return _phone_in(text, country)
     try:
         number = phonenumbers.parse(text, country or None)
     except phonenumbers.NumberParseException as error:
@@ -56,4 +70,25 @@ def clean_phone(raw: str, country: str) -> str:
         raise Unsettled("no valid telephone number", ask=False)
     if number.extension:
         raise Unsettled("a telephone number with an extension", ask=False)
+    return _e164(number)
+
+
+def _phone_in(text: str, country: str) -> str:
+    """The one valid number that stands in a text. Raises `Unsettled`."""
+    import phonenumbers
+
+    matches = list(phonenumbers.PhoneNumberMatcher(text, country or None))
+    if any(match.number.extension for match in matches):
+        raise Unsettled("a telephone number with an extension", ask=False)
+    found = {_e164(match.number) for match in matches}
+    if len(found) > 1:
+        raise ambiguous(*sorted(found))
+    if not found:
+        raise Unsettled("not a telephone number")
+    return found.pop()
+
+
+def _e164(number: PhoneNumber) -> str:
+    import phonenumbers
+
     return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))

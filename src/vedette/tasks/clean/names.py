@@ -7,6 +7,9 @@ import re
 from .verdict import Unsettled
 from .words import key, word_lists
 
+MOST_WORDS = 6
+MOST_HAN = 6  # without a point between the parts of a foreign name
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
 _BETWEEN_HAN = re.compile(r"(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 
 
@@ -22,10 +25,24 @@ def clean_name(raw: str) -> str:
     if any(map(str.isdigit, text)):
         raise Unsettled("a name with digits")
     text = _spoken(text)
+    if not _can_be_name(text):
+        raise Unsettled("more than a name")
     if text.isupper() or text.islower():
         words = text.split(" ")
         text = " ".join(_cased(word, is_first=n == 0) for n, word in enumerate(words))
     return text
+
+
+def _can_be_name(text: str) -> bool:
+    """Whether it has the length of a name, and no small words but those that stand in names."""
+    words = text.split(" ")
+    if len(words) > MOST_WORDS or re.search(r"[:;!?@/。，！？：；]", text):
+        return False
+    if _HAN.fullmatch(text):
+        return len(text) <= MOST_HAN
+    if text.islower():
+        return True
+    return all(not word.islower() or word in word_lists()["names"]["particles"] for word in words)
 
 
 def _spoken(text: str) -> str:
