@@ -200,6 +200,22 @@ def test_what_the_journal_knows_is_not_asked_again(tmp_path):
     assert lines(tmp_path) == lines(tmp_path, "before.jsonl")
 
 
+def test_interrupted_it_writes_nothing_and_goes_on_where_it_was(tmp_path):
+    class Stopped(Judge):
+        def submit(self, request):
+            if self.asked == 2:
+                raise KeyboardInterrupt
+            return super().submit(request)
+
+    stopped, judge = Stopped(), Judge()
+    with pytest.raises(KeyboardInterrupt):
+        run_dedupe(job(tmp_path, TEXT, judge=stopped, check={"workers": 1}))
+    assert stopped.closed == 1
+    assert not (tmp_path / "out.jsonl").exists()
+    summary = run_dedupe(job(tmp_path, TEXT, judge=judge))
+    assert summary.grey_pairs > summary.asked == judge.asked // 2
+
+
 def test_a_pair_without_an_answer_stays_apart_is_told_and_can_be_asked_again(tmp_path):
     summary = run_dedupe(job(tmp_path, TEXT, judge=Judge(broken=True)))
     assert summary.unanswered == summary.grey_pairs > 0

@@ -371,6 +371,7 @@ def test_names_are_written_as_names(text, name):
         "Please call John",
         "Contact: Ann",
         "请打电话给张三吧",
+        "张三, 李四",
         "a b c d e f g",
     ],
 )
@@ -430,6 +431,7 @@ def test_countries_by_code_or_name(text, code):
 def test_a_country_that_is_not_known_is_left_open():
     assert left(clean_country, "Atlantis").ask
     assert left(clean_country, "ZZ").ask
+    assert left(clean_country, "ß").ask
 
 
 def test_true_and_false_in_several_languages():

@@ -6,6 +6,8 @@ import json
 
 import jsonschema_rs
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scripted import WordBackend, completion, scores, user_text
 
 from vedette.errors import CapabilityMissing, ConstraintFailed, InputError, SchemaError
@@ -250,6 +252,94 @@ def test_rows_and_backends_that_cannot_do_are_refused():
         run({**ROW, "Order date": "soon"}, backend=WordBackend(can_constrain=False))
     with pytest.raises(ConstraintFailed):
         run({**ROW, "Order date": "soon"}, lambda ask: completion("{"))
+
+
+ALL_KINDS = {
+    "type": "object",
+    "properties": {
+        **{
+            kind: {"x-clean": kind}
+            for kind in ("text", "date", "datetime", "number", "money", "quantity", "name")
+        },
+        **{kind: {"x-clean": kind} for kind in ("email", "phone", "country", "boolean")},
+        "metres": {"x-clean": {"as": "quantity", "unit": "m"}},
+        "size": {"enum": ["S", "M", 3, None]},
+    },
+}
+PARTS = st.sampled_from(
+    [
+        *(
+            "3",
+            "12",
+            "2026",
+            "00",
+            "1,234",
+            ".5",
+            "1e999",
+            "9e-999",
+            "+49",
+            "٣",
+            "²",
+            "½",
+            "十",
+            "万",
+        ),
+        *(
+            "亿",
+            "年",
+            "月",
+            "日",
+            "点",
+            "〇",
+            "March",
+            "mai",
+            "at",
+            "pm",
+            "Z",
+            "+99:99",
+            "€",
+            "$",
+            "元",
+        ),
+        *(
+            "kg",
+            "m2",
+            "ft",
+            "'",
+            '"',
+            "%",
+            "@",
+            "a.de",
+            "<",
+            ">",
+            "(",
+            ")",
+            "-",
+            "/",
+            ".",
+            ",",
+            ":",
+            " ",
+        ),
+        *("Doe", "van", "NA", "x", "ß", "İ", "\u200b", "\ud800", "\n", "ext", "k"),
+    ]
+)
+ANY_KIND = Clean(ALL_KINDS, rules_only=True)
+
+
+@settings(max_examples=3000)
+@given(st.lists(PARTS, max_size=7).map("".join) | st.text(max_size=12))
+def test_no_text_breaks_a_rule_and_what_is_settled_stays_as_it_is(text):
+    item = Item(id="1", text="", columns=dict.fromkeys(ALL_KINDS["properties"], text))
+    with pytest.raises(StopIteration) as end:
+        next(ANY_KIND.steps(item, WordBackend()))
+    values = end.value.value.value["value"]
+    strings = {name: value for name, value in values.items() if isinstance(value, str)}
+    if strings:
+        with pytest.raises(StopIteration) as end:
+            next(ANY_KIND.steps(Item(id="1", text="", columns=strings), WordBackend()))
+        again = end.value.value.value["value"]
+        assert {name: again[name] for name in strings} == strings
 
 
 def test_a_list_is_no_text_and_no_model_is_asked():

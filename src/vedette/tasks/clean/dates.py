@@ -106,7 +106,7 @@ def _date(text: str, calendar: Calendar) -> str:
 def _written(year: int, month: int, day: int) -> str:
     try:
         return date(year, month, day).isoformat()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise Unsettled(f"no such day: {error}", ask=False) from error
 
 

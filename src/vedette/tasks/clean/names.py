@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from .verdict import Unsettled
 from .words import key, word_lists
@@ -22,7 +23,7 @@ def clean_name(raw: str) -> str:
     text = text.strip(" ,;")
     if not any(map(str.isalpha, text)):
         raise Unsettled("not a name")
-    if any(map(str.isdigit, text)):
+    if any(unicodedata.category(char).startswith("N") for char in text):
         raise Unsettled("a name with digits")
     text = _spoken(text)
     if not _can_be_name(text):
@@ -42,7 +43,8 @@ def _can_be_name(text: str) -> bool:
         return len(text) <= MOST_HAN
     if text.islower():
         return True
-    return all(not word.islower() or word in word_lists()["names"]["particles"] for word in words)
+    small = (word for word in words if word.islower() and word[0].islower())
+    return all(word in word_lists()["names"]["particles"] for word in small)
 
 
 def _spoken(text: str) -> str:
@@ -52,6 +54,8 @@ def _spoken(text: str) -> str:
         return text
     if len(parts) > 2:
         raise Unsettled("more than one comma in a name")
+    if any(map(_HAN.search, parts)):  # the family name stands first without a comma
+        raise Unsettled("a comma in a Chinese name")
     last, first = parts
     if all(key(word) in word_lists()["names"]["suffixes"] for word in first.split()):
         return text
@@ -73,5 +77,5 @@ def _capital(part: str) -> str:
     for prefix in ("o'", "o’", "d'", "d’", "mc"):
         if part.startswith(prefix) and len(part) > len(prefix) + 1:
             rest = part[len(prefix) :]
-            return prefix.capitalize() + rest[0].upper() + rest[1:]
-    return part[:1].upper() + part[1:]
+            return prefix.capitalize() + rest[0].title() + rest[1:]
+    return part[:1].title() + part[1:]

@@ -43,7 +43,10 @@ def json_number(value: Decimal) -> int | float:
         return int(value)
     if len(value.normalize().as_tuple().digits) > _DIGITS_HELD:
         raise Unsettled(f"more digits than a JSON number holds: {value}", ask=False)
-    return float(value)
+    number = float(value)
+    if number == 0:
+        raise Unsettled(f"too small for a JSON number: {value}", ask=False)
+    return number
 
 
 def _sign(text: str) -> tuple[bool, str]:

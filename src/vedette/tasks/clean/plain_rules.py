@@ -33,8 +33,9 @@ def clean_boolean(raw: Json) -> bool:
 
 def clean_country(raw: str) -> str:
     """The two-letter code of ISO 3166-1, from a code or a name. Raises `Unsettled`."""
-    code = plain(raw).upper()
-    if code in country_codes():
+    text = plain(raw)
+    code = text.upper()
+    if text.isascii() and code in country_codes():  # ß in capitals is SS, which is no South Sudan
         return code
     found = country_names().get(key(raw))
     if found is None:

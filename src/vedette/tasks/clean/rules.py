@@ -63,7 +63,7 @@ def _by_kind(raw: Json, field: Field) -> Json:
         case "quantity":
             return clean_quantity(text, options.decimal, options.unit)
         case "name":
-            return clean_name(text)
+            return _said(clean_name(text))
         case "email":
             return clean_email(text)
         case "phone":
@@ -71,4 +71,9 @@ def _by_kind(raw: Json, field: Field) -> Json:
         case "country":
             return clean_country(text)
         case _:
-            return clean_text(text)
+            return _said(clean_text(text))
+
+
+def _said(text: str) -> Json:
+    """The text, unless what is left of it says that there is none."""
+    return None if is_missing(text) else text
