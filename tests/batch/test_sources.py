@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -170,6 +172,29 @@ def test_named_fields_are_used_and_only_named_columns_are_kept(tmp_path):
     assert errors(found) == [f"{tmp_path}/a.jsonl line 2: there is no id field 'key'"]
 
 
+WHOLE = {"whole_rows": True, "needs_text": False, "needs_columns": False, "columns": ("a",)}
+
+
+def test_whole_rows_have_all_their_fields_and_need_no_text(tmp_path):
+    content = '{"id":7,"a":1,"b":[2]}\n{"a":null}\n{"b":1}\n"text"\n'
+    found = read(tmp_path / "a.jsonl", content, **WHOLE)
+    assert found[0] == Item(id="7", text="", columns={"id": 7, "a": 1, "b": [2]})
+    assert found[1] == Item(id="2", text="", columns={"a": None})
+    assert errors(found) == [
+        f"{tmp_path}/a.jsonl line 3: there is none of the fields 'a'",
+        f"{tmp_path}/a.jsonl line 4: the row is a string, not an object",
+    ]
+
+
+def test_whole_rows_of_csv_need_the_named_columns_and_each_once(tmp_path):
+    found = read(tmp_path / "a.csv", "a,b\n1,x\n", **WHOLE)
+    assert found == [Item(id="1", text="", columns={"a": "1", "b": "x"})]
+    with pytest.raises(FileError, match="no column 'a'"):
+        read(tmp_path / "b.csv", "b,c\n1,x\n", **WHOLE)
+    with pytest.raises(FileError, match="'b' twice"):
+        read(tmp_path / "c.csv", "a,b,b\n1,x,y\n", **WHOLE)
+
+
 # CSV
 
 
@@ -238,6 +263,18 @@ def test_parquet_rows_have_text_id_and_columns_over_row_groups(tmp_path):
     found = list(Source(paths=(str(path),), columns=("n",)).rows())
     assert len(found) == number
     assert found[999] == Item(id="1004", text="t999", columns={"n": 999})
+
+
+def test_dates_and_decimals_in_whole_parquet_rows_are_text(tmp_path):
+    path = parquet(
+        tmp_path / "a.parquet",
+        a=[date(2026, 1, 31)],
+        b=[datetime(2026, 1, 31, 12, 5)],
+        c=[Decimal("1.20")],
+        d=["x"],
+    )
+    (found,) = Source(paths=(str(path),), **WHOLE).rows()
+    assert found.columns == {"a": "2026-01-31", "b": "2026-01-31T12:05:00", "c": "1.20", "d": "x"}
 
 
 def test_a_null_in_parquet_is_a_bad_row(tmp_path):

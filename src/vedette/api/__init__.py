@@ -26,15 +26,19 @@ from vedette.tasks.rewrite import Rewrite as RewriteTask
 from vedette.types import Answer, Item, Json, Sampling
 
 from .change import ChangelogEntry, Commit, PullRequest, notes_of
+from .cleaning import Clean, clean
+from .duplicates import Duplicate, dedupe
 from .engine import Engine, Schema, schema_of
 from .shared import Answerer, backend_of
 
 __all__ = [
     "ChangelogEntry",
     "Classify",
+    "Clean",
     "Commit",
     "Compress",
     "Decide",
+    "Duplicate",
     "Engine",
     "Extract",
     "PullRequest",
@@ -46,8 +50,10 @@ __all__ = [
     "ask",
     "changelog",
     "classify",
+    "clean",
     "commit",
     "compress",
+    "dedupe",
     "extract",
     "map",
     "pull_request",

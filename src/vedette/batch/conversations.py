@@ -21,7 +21,7 @@ class _ChatFields(Fields):
 
     def row(self, number: int, values: Mapping[str, Json], where: str) -> Row:
         """See `Fields.row`; a row with `messages` in place of a text is a conversation."""
-        if self.text in values or self.columns or MESSAGES not in values:
+        if self.text is None or self.text in values or self.columns or MESSAGES not in values:
             return Fields.row(self, number, values, where)
         try:
             text, history = split_messages(values[MESSAGES])

@@ -50,14 +50,18 @@ def _header(records: Iterator[list[str]], name: str, fields: Fields) -> list[str
         header = next(records, [])
     except csv.Error as error:
         raise FileError(f"{name}: the CSV header cannot be read: {error}") from error
-    wanted = [fields.text, *fields.columns, *([fields.id] if fields.id else [])]
     shown = ", ".join(map(repr, header)) or "none"
-    for column in wanted:
+    for column in header if fields.whole else ():
+        if header.count(column) > 1:
+            raise FileError(f"{name}: the CSV header has the column {column!r} twice")
+    for column in fields.wanted:
         if header.count(column) != 1:
             problem = "two columns" if column in header else "no column"
             raise FileError(
                 f"{name}: the CSV header has {problem} {column!r} (it has: {shown})",
-                hint="name the column that holds the text with --text-field",
+                hint="name the column that holds the text with --text-field"
+                if column == fields.text
+                else None,
             )
     return header
 

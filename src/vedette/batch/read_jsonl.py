@@ -35,9 +35,8 @@ def _row(number: int, line: bytes, where: str, fields: Fields) -> Row:
         return bad_row(number, f"{where}: not valid JSON: {error.msg} (column {error.colno})")
     if isinstance(value, dict):
         return fields.row(number, value, where)
-    if isinstance(value, str) and not fields.columns and fields.id is None:
+    takes_string = fields.wanted == (fields.text,)
+    if isinstance(value, str) and takes_string:
         return Item(id=str(number), text=value)
-    wanted = f"an object with a field {fields.text!r}"
-    if not fields.columns and fields.id is None:
-        wanted += " or a string"
+    wanted = f"{fields.description} or a string" if takes_string else fields.description
     return bad_row(number, f"{where}: the row is {json_kind(value)}, not {wanted}")

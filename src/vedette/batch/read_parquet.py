@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, time
+from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +66,7 @@ def _open(path: str) -> Any:
 def _columns(file: Any, path: str, fields: Fields) -> list[str]:
     """The columns to read. Raises `FileError` for a missing one or a text that is no text."""
     names = list(file.schema_arrow.names)
-    wanted = [fields.text, *fields.columns, *([fields.id] if fields.id else [])]
+    wanted = [*fields.wanted]
     if fields.id is None and "id" in names:
         wanted.append("id")
     for column in wanted:
@@ -72,12 +74,15 @@ def _columns(file: Any, path: str, fields: Fields) -> list[str]:
             shown = ", ".join(map(repr, names)) or "none"
             raise FileError(
                 f"{path}: there is no column {column!r} (it has: {shown})",
-                hint="name the column that holds the text with --text-field",
+                hint="name the column that holds the text with --text-field"
+                if column == fields.text
+                else None,
             )
-    kind = str(file.schema_arrow.field(fields.text).type)
-    if "string" not in kind:
-        raise FileError(f"{path}: the column {fields.text!r} holds {kind}, not strings")
-    return list(dict.fromkeys(wanted))
+    if fields.text is not None:
+        kind = str(file.schema_arrow.field(fields.text).type)
+        if "string" not in kind:
+            raise FileError(f"{path}: the column {fields.text!r} holds {kind}, not strings")
+    return names if fields.whole else list(dict.fromkeys(wanted))
 
 
 def _cells(pyarrow: ModuleType, column: Any) -> list[Any]:
@@ -94,15 +99,24 @@ def _row(number: int, values: dict[str, Any], where: str, fields: Fields) -> Row
     decoded: dict[str, Json] = {}
     for name, value in values.items():
         try:
-            decoded[name] = value.decode("utf-8") if isinstance(value, bytes) else value
+            decoded[name] = _json_of(value)
         except UnicodeDecodeError:
             return bad_row(number, f"{where}: the column {name!r} is not valid UTF-8")
-        if name in fields.columns and not isinstance(
+        if (fields.whole or name in fields.columns) and not isinstance(
             decoded[name], str | int | float | list | dict | None
         ):
             kind = type(value).__name__
             return bad_row(number, f"{where}: the column {name!r} holds a {kind}, which is no JSON")
     return fields.row(number, decoded, where)
+
+
+def _json_of(value: Any) -> Any:
+    """Text as text, times as ISO 8601, decimals as they are written; anything else as it is."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def _one_line(error: Exception) -> str:

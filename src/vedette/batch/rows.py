@@ -30,12 +30,27 @@ Row: TypeAlias = Item | BadRow
 class Fields:
     """Which fields of a structured row are its text, its id and the columns that a task reads.
 
-    `id` None means: the field `id` where a row has one, else the row's number.
+    `id` None means: the field `id` where a row has one, else the row's number. `text` None: a row
+    needs no text. `whole`: the item has all fields of its row as columns. `lenient`: a header must
+    name the `columns`, but a row of JSONL need have only one of them.
     """
 
-    text: str = "text"
+    text: str | None = "text"
     id: str | None = None
     columns: tuple[str, ...] = ()
+    whole: bool = False
+    lenient: bool = False
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The fields that a header must name."""
+        named = (self.text, *self.columns, self.id)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def description(self) -> str:
+        """What a row must be, for messages."""
+        return "an object" if self.text is None else f"an object with a field {self.text!r}"
 
     def row(self, number: int, values: Mapping[str, Json], where: str) -> Row:
         """The row that these values make. `where` (file and line) opens every error message."""
@@ -43,17 +58,26 @@ class Fields:
             row_id = self._id(number, values)
         except InputError as error:
             return bad_row(number, f"{where}: {error.message}")
-        missing = [name for name in (self.text, *self.columns) if name not in values]
+        needed = () if self.lenient else self.columns
+        named = (self.text, *needed) if self.text is not None else needed
+        missing = [name for name in named if name not in values]
         if missing:
             shown = ", ".join(map(repr, list(values)[:MISSING_SHOWN])) or "none"
             message = f"{where}: there is no field {missing[0]!r} (the row's fields: {shown})"
             return BadRow(id=row_id, error=InputError(message))
-        text = values[self.text]
+        if self.lenient and self.columns and not any(name in values for name in self.columns):
+            shown = ", ".join(map(repr, self.columns[:MISSING_SHOWN]))
+            return BadRow(
+                id=row_id, error=InputError(f"{where}: there is none of the fields {shown}")
+            )
+        text = "" if self.text is None else values[self.text]
         if not isinstance(text, str):
             kind = json_kind(text)
             message = f"{where}: the field {self.text!r} is {kind}, not a string"
             return BadRow(id=row_id, error=InputError(message))
-        return Item(id=row_id, text=text, columns={name: values[name] for name in self.columns})
+        names = (name for name in self.columns if name in values)
+        columns = values if self.whole else {name: values[name] for name in names}
+        return Item(id=row_id, text=text, columns=columns)
 
     def _id(self, number: int, values: Mapping[str, Json]) -> str:
         name = self.id or "id"

@@ -38,7 +38,9 @@ class Source:
 
     `text_field` (default `text`) and `id_field` (default: `id` where a row has one) name fields
     of structured rows; `columns` further ones that the task reads. The task sees no others, and
-    two rows are the same when their text and these columns are.
+    two rows are the same when their text and these columns are. With `whole_rows` it sees all
+    fields, and `columns` are those that headers must name; without `needs_text` a structured row
+    has no text; without `needs_columns` a row of JSONL need have only one of them.
 
     A given id is passed through as it is, even when two rows share it; a row without one goes by
     its 1-based number over all the files. `limit` takes the first rows, `sample` that many at
@@ -55,11 +57,21 @@ class Source:
     limit: int | None = None
     sample: int | None = None
     seed: int = 0
+    whole_rows: bool = False
+    needs_text: bool = True
+    needs_columns: bool = True
 
     @property
     def fields(self) -> Fields:
         """The fields of structured rows, defaults filled in."""
-        return Fields(text=self.text_field or "text", id=self.id_field, columns=self.columns)
+        text = (self.text_field or "text") if self.needs_text else None
+        return Fields(
+            text=text,
+            id=self.id_field,
+            columns=self.columns,
+            whole=self.whole_rows,
+            lenient=not self.needs_columns,
+        )
 
     @property
     def _names_fields(self) -> bool:

@@ -48,6 +48,8 @@ VERBS = {
     "changelog": ("vedette.cli.changelog:changelog", "Write a changelog from commits."),
     "pr": ("vedette.cli.pr:pr", "Write a pull request's title and description."),
     "compress": ("vedette.cli.compress:compress", "Shorten texts to what matters, verbatim."),
+    "clean": ("vedette.cli.clean:clean", "Bring the values of rows into one form."),
+    "dedupe": ("vedette.cli.dedupe:dedupe", "Find rows that say the same."),
     "schema": ("vedette.cli.schema:app", "Say what becomes of each keyword of a JSON Schema."),
     "eval": ("vedette.cli.eval:evaluate", "Say how good a task's answers are, from labelled rows."),
     "calibrate": ("vedette.cli.eval:calibrate", "Find which answers can be kept, and promise it."),

@@ -1,0 +1,7 @@
+"""Rows that say the same: exact, near, and where rules cannot tell, what a model says of a pair."""
+
+from .clusters import Clusters, GreyPair, Verdict
+from .finder import Finder, Matching
+from .normalise import Normalise
+
+__all__ = ["Clusters", "Finder", "GreyPair", "Matching", "Normalise", "Verdict"]
