@@ -136,3 +136,19 @@ def test_one_that_is_cancelled_while_it_waits_takes_no_place(leave_first):
         assert gate.inside == 1
 
     asyncio.run(play())
+
+
+def test_who_gives_up_just_as_a_place_is_free_is_passed_over():
+    async def given_up() -> int:
+        gate = Gate(AdaptiveLimit(1, start=1))
+        await gate.enter()
+        waiting = asyncio.create_task(gate.enter())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        gate.leave()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await gate.enter()
+        return gate.inside
+
+    assert asyncio.run(given_up()) == 1

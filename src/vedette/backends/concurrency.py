@@ -91,7 +91,7 @@ class Gate:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.leave()  # the place came together with the cancellation
-            else:
+            elif turn in self._waiting:  # else `leave` has passed it over already
                 self._waiting.remove(turn)
             raise
 
