@@ -327,7 +327,7 @@ PARTS = st.sampled_from(
 ANY_KIND = Clean(ALL_KINDS, rules_only=True)
 
 
-@settings(max_examples=3000)
+@settings(max_examples=1000)
 @given(st.lists(PARTS, max_size=7).map("".join) | st.text(max_size=12))
 def test_no_text_breaks_a_rule_and_what_is_settled_stays_as_it_is(text):
     item = Item(id="1", text="", columns=dict.fromkeys(ALL_KINDS["properties"], text))
@@ -340,6 +340,18 @@ def test_no_text_breaks_a_rule_and_what_is_settled_stays_as_it_is(text):
             next(ANY_KIND.steps(Item(id="1", text="", columns=strings), WordBackend()))
         again = end.value.value.value["value"]
         assert {name: again[name] for name in strings} == strings
+
+
+@pytest.mark.parametrize(
+    "part", ["1", "1,", "1.1", "3 ", "十", "a@", "a.", "1 a", "5 ft ", "+1", "<", "年1"]
+)
+@pytest.mark.parametrize("length", [499, 100_000])
+def test_a_long_value_is_answered_for_every_kind(part, length):
+    text = (part * length)[:length] + "!"
+    item = Item(id="1", text="", columns=dict.fromkeys(ALL_KINDS["properties"], text))
+    with pytest.raises(StopIteration) as end:
+        next(ANY_KIND.steps(item, WordBackend()))
+    assert end.value.value.value["value"]["text"] is not None
 
 
 def test_a_list_is_no_text_and_no_model_is_asked():

@@ -20,6 +20,8 @@ from .journal import Journal
 from .progress import NoProgress, Progress, Snapshot
 from .results import body_of, is_error, job_hash, job_identity, row_key
 
+SAME_ABOVE = 0.6  # a merge that is wrong loses a row, one that is missed loses nothing
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairCheck:
@@ -32,7 +34,7 @@ class PairCheck:
 
     task: Same
     backend: Callable[[], AbstractContextManager[Backend]]
-    same_above: float = 0.5
+    same_above: float = SAME_ABOVE
     journal: str | None = None
     workers: int | None = None
     retry_failed: bool = False

@@ -31,7 +31,7 @@ def dedupe(
     normalise: str = "nfkc,case,space",
     model_check: bool = False,
     grey: str | None = None,
-    same_above: float = 0.5,
+    same_above: float | None = None,
     what: str = "thing",
     instructions: str = "",
     options: JobOptions | None = None,
@@ -62,7 +62,7 @@ def dedupe(
         The band as LOW:HIGH, instead of --threshold: from HIGH on rows are the same, from LOW on
         the model is asked. By default HIGH is the threshold, and LOW is 0.3 less.
     same_above
-        A pair is the same when the model's probability is over this.
+        A pair is the same when the model's probability is over this (0.6).
     what
         What a row describes, for the model: product, company, bug report.
     instructions
@@ -115,7 +115,7 @@ def dedupe(
 
 
 def _refuse_unused(
-    options: JobOptions, grey: str | None, same_above: float, what: str, instructions: str
+    options: JobOptions, grey: str | None, same_above: float | None, what: str, instructions: str
 ) -> None:
     """Raise `InputError` for an option that would have no effect without a model."""
     options.refuse_model()
@@ -123,7 +123,7 @@ def _refuse_unused(
     unused = [name for name in OF_MODEL if getattr(options, name) != getattr(default, name)]
     if grey is not None:
         unused.append("grey")
-    if same_above != 0.5:
+    if same_above is not None:
         unused.append("same_above")
     if what != "thing":
         unused.append("what")
@@ -149,14 +149,14 @@ def _band(grey: str | None, threshold: float | None) -> tuple[float | None, floa
         raise InputError(f"--grey is {grey!r}; write it as 0.5:0.8") from error
 
 
-def _check(options: JobOptions, task: Same, same_above: float) -> PairCheck:
+def _check(options: JobOptions, task: Same, same_above: float | None) -> PairCheck:
     """Who judges the grey pairs; the model is loaded when there is one."""
-    from vedette.batch.pairs import PairCheck
+    from vedette.batch.pairs import SAME_ABOVE, PairCheck
 
     return PairCheck(
         task=task,
         backend=partial(_open, options),
-        same_above=same_above,
+        same_above=SAME_ABOVE if same_above is None else same_above,
         journal=options.journal,
         workers=options.worker_count(),
         retry_failed=options.retry_failed,

@@ -18,7 +18,8 @@ SMALL = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 LARGE = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _CHARS = "".join([*DIGITS, *SMALL, *LARGE])
 _TOKEN = re.compile(rf"\d+(?:\.\d+)?|[{_CHARS}]")
-NUMERAL = re.compile(rf"(?:\d+(?:\.\d+)?|[{_CHARS}])+(?:[点點][{''.join(DIGITS)}]+)?")
+# Digits are taken whole (++): a run of them split in every way would take for ever.
+NUMERAL = re.compile(rf"(?:\d++(?:\.\d++)?|[{_CHARS}])+(?:[点點][{''.join(DIGITS)}]+)?")
 
 
 def chinese_number(text: str) -> Decimal | None:

@@ -35,7 +35,8 @@ def clean_email(raw: str) -> str:
         raise ambiguous(*sorted(found_in))
     address = found_in.pop() if found_in else ""
     local = address.partition("@")[0]
-    if not address or ".." in local or local[0] == "." or local[-1] == ".":
+    # Held against the form again: a capital that has no small letter of its own spoils it.
+    if not _ADDRESS.fullmatch(address) or ".." in local or local[0] == "." or local[-1] == ".":
         raise Unsettled("not an e-mail address")
     return address
 

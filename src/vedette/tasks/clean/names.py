@@ -31,6 +31,8 @@ def clean_name(raw: str) -> str:
     if text.isupper() or text.islower():
         words = text.split(" ")
         text = " ".join(_cased(word, is_first=n == 0) for n, word in enumerate(words))
+        if not _can_be_name(text):  # letters without capitals
+            raise Unsettled("more than a name")
     return text
 
 

@@ -14,6 +14,9 @@ from .plain_rules import clean_boolean, clean_choice, clean_country, clean_text,
 from .quantities import clean_quantity
 from .verdict import Unsettled, ambiguous
 
+MOST_CHARS = 500
+"""A longer value is no date or number; only texts and choices are read whatever their length."""
+
 
 def settle(raw: Json, field: Field) -> Json:
     """The value in its form; None where the source says that there is none.
@@ -45,10 +48,14 @@ def _by_kind(raw: Json, field: Field) -> Json:
     if field.kind == "boolean":
         return clean_boolean(raw)
     if field.kind == "number":
+        if isinstance(raw, str) and len(raw) > MOST_CHARS:
+            raise Unsettled(f"longer than {MOST_CHARS:,} characters")
         return clean_number(raw, options.decimal, whole=field.is_whole)
     if isinstance(raw, bool | list | dict):
         raise Unsettled("not a text", ask=False)
     text = str(raw)
+    if len(text) > MOST_CHARS and field.kind != "text":
+        raise Unsettled(f"longer than {MOST_CHARS:,} characters")
     if is_missing(text):
         if field.kind == "country" and text.strip() == "NA":
             raise ambiguous("NA", None)  # Namibia, or not available
