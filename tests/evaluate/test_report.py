@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
+from vedette.decide.calibration import Promise
+from vedette.errors import CapabilityMissing
 from vedette.evaluate.html import page
 from vedette.evaluate.report import Report, Verdict, verdict_of
+from vedette.evaluate.run import calibrate_classify
+from vedette.tasks.classify import Classify
+from vedette.tasks.labels import Label
+from vedette.types import Capabilities, Item
 
 
 def report(*verdicts: Verdict) -> Report:
@@ -22,7 +29,9 @@ def report(*verdicts: Verdict) -> Report:
     )
 
 
-def verdict(right: str, answer: str | None, confidence: float = 0.9, **more: object) -> Verdict:
+def verdict(
+    right: str, answer: str | None, confidence: float | None = 0.9, **more: object
+) -> Verdict:
     return Verdict(id="1", text="<b>&", right=right, answer=answer, confidence=confidence, **more)
 
 
@@ -30,7 +39,7 @@ ROWS = (
     verdict("good", "good"),
     verdict("good", "bad", 0.6),
     verdict("bad", "bad", 0.8),
-    verdict("bad", None, 0.0, error="too long"),
+    verdict("bad", None, None, error="too long"),
 )
 
 
@@ -48,7 +57,7 @@ def test_the_figures_are_those_of_the_rows():
 
 def test_wrong_rows_come_surest_first_and_errors_are_wrong():
     wrong = report(*ROWS, verdict("good", "bad", 0.99)).wrong
-    assert [v.confidence for v in wrong] == [0.99, 0.6, 0.0]
+    assert [v.confidence for v in wrong] == [0.99, 0.6, None]
 
 
 def test_what_was_kept_is_told_only_where_something_was_to_be_kept():
@@ -73,6 +82,19 @@ def test_a_classification_s_answer_becomes_a_verdict():
     assert verdict_of("3", "text", "good", None).error == "no answer"
 
 
+def test_answers_that_were_not_scored_have_no_calibration():
+    value = {"label": "good", "probability": None, "scored": False}
+    body = report(verdict_of("1", "text", "good", value)).as_dict()
+    assert (body["accuracy"], body["ece"], body["calibration"]) == (1.0, None, [])
+
+
+def test_calibrating_needs_scores():
+    unscored = SimpleNamespace(capabilities=Capabilities(can_score=False))
+    task = Classify((Label("good"), Label("bad")))
+    with pytest.raises(CapabilityMissing, match="can score"):
+        calibrate_classify(task, [Item(id="1", text="x")], ["good"], unscored, Promise())
+
+
 def test_the_page_is_whole_and_texts_stay_texts():
     html = page(report(*ROWS, verdict("good", "good", kept=True)))
     assert "&lt;b&gt;&amp;" in html
@@ -86,7 +108,7 @@ def test_the_page_is_whole_and_texts_stay_texts():
 
 
 def test_a_page_of_errors_only_has_no_plots():
-    html = page(report(verdict("bad", None, 0.0, error="too long")))
+    html = page(report(verdict("bad", None, None, error="too long")))
     assert "<svg" not in html
     assert "too long" in html
 

@@ -23,13 +23,16 @@ MOST_POINTS = 200  # of the risk curve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One row: what is right, what was answered and how surely; `error` where there is none."""
+    """One row: what is right, what was answered and how surely; `error` where there is none.
+
+    `confidence` is None where the answer was written and not scored.
+    """
 
     id: str
     text: str
     right: str
     answer: str | None
-    confidence: float = 0.0
+    confidence: float | None = None
     kept: bool | None = None
     error: str = ""
 
@@ -74,8 +77,8 @@ class Report:
 
     @property
     def judged(self) -> list[Judged]:
-        """Confidence and rightness of the rows that were answered."""
-        return [Judged(v.confidence, v.is_right) for v in self.verdicts if not v.error]
+        """Confidence and rightness of the rows whose answer was scored."""
+        return [Judged(v.confidence, v.is_right) for v in self.verdicts if v.confidence is not None]
 
     @property
     def accuracy(self) -> float:
@@ -86,7 +89,7 @@ class Report:
     def wrong(self) -> list[Verdict]:
         """Rows with a wrong answer, the surest first: there the question or the label is odd."""
         rows = [v for v in self.verdicts if not v.is_right]
-        return sorted(rows, key=lambda v: -v.confidence)
+        return sorted(rows, key=lambda v: -(v.confidence or 0.0))
 
     @property
     def classes(self) -> list[ClassReport]:
@@ -178,6 +181,6 @@ def verdict_of(item_id: str, text: str, right: str, answer: Json, error: str = "
         text=text,
         right=right,
         answer=None if label is None else str(label),
-        confidence=float(probability) if isinstance(probability, int | float) else 0.0,
+        confidence=float(probability) if isinstance(probability, int | float) else None,
         kept=keep if isinstance(keep, bool) else None,
     )

@@ -9,7 +9,7 @@ from typing import cast
 from vedette.backends.base import Backend
 from vedette.batch.answers import answers
 from vedette.decide.calibration import Promise, calibrate
-from vedette.errors import VedetteError
+from vedette.errors import CapabilityMissing, VedetteError
 from vedette.tasks.calibrations import Calibrations
 from vedette.tasks.classify import QUESTION, Classify
 from vedette.types import Answer, Item, Usage
@@ -65,9 +65,11 @@ def calibrate_classify(
 ) -> Calibrations:
     """Score the rows and fit prior, temperature and threshold.
 
-    Raises the error of the first row that cannot be scored: a promise over fewer rows than were
-    given would not be the one that was asked for.
+    Raises `CapabilityMissing` for a backend without scores, and the error of the first row that
+    cannot be scored: a promise over fewer rows than were given is not the one asked for.
     """
+    if not backend.capabilities.can_score:
+        raise CapabilityMissing("calibrate needs a backend that can score choices")
     rows: list[list[float]] = []
     for _, outcome in answers(items, task.raw_scores(), backend):
         if not isinstance(outcome, Answer):
