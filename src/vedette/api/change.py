@@ -12,7 +12,10 @@ from vedette.tasks.commit.message import WriteCommit
 from vedette.tasks.commit.pull_request import WritePullRequest
 from vedette.tasks.commit.release_notes import entry_of, release_notes
 from vedette.tasks.commit.wording import READ_TOKENS, Wording
-from vedette.types import Answer, Item
+from vedette.types import Answer, Item, Json
+
+from .items import map, one
+from .shared import Answerer
 
 
 def Commit(
@@ -74,3 +77,33 @@ def notes_of(
         values[item.id] = cast(dict[str, Any] | None, outcome.value)
     found = ((name, value) for name, value in values.items() if value is not None)
     return release_notes((entry_of(name, value) for name, value in found), title).markdown
+
+
+def commit(
+    diff: str, *, model: str | None = None, backend: Answerer | None = None
+) -> dict[str, Json]:
+    """A commit message for a diff, with its parts: keys `message`, `header`, `type`, ..."""
+    return cast(dict[str, Json], one(Commit(), diff, model, backend))
+
+
+def pull_request(
+    diff: str, *, model: str | None = None, backend: Answerer | None = None
+) -> dict[str, Json]:
+    """A pull request's text for a diff, with its parts: keys `markdown`, `title`, `summary`, ..."""
+    return cast(dict[str, Json], one(PullRequest(), diff, model, backend))
+
+
+def changelog(
+    commits: Iterable[tuple[str, str]],
+    *,
+    title: str = "[Unreleased]",
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> str:
+    """A part of a changelog, in Markdown, from pairs of a commit's hash and its message.
+
+    The model is loaded only where a message does not say its heading itself.
+    """
+    items = [Item(id=name, text=message) for name, message in commits]
+    task = ChangelogEntry()
+    return notes_of(items, title, lambda left: map(left, task, model=model, backend=backend))

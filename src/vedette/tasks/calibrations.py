@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import orjson
 
 from vedette.backends.base import Backend
 from vedette.decide.calibration import Calibration, calibration_of
-from vedette.errors import CalibrationMismatch, FileError
-from vedette.models.atomic import write_json
+from vedette.errors import CalibrationMismatch
 from vedette.types import Json
+
+from . import threshold_file
 
 FORMAT = "vedette-calibration-1"
 
@@ -38,7 +39,7 @@ class Calibrations:
     @property
     def identity(self) -> Json:
         """What an answer depends on."""
-        return hashlib.sha256(orjson.dumps(self.as_dict())).hexdigest()
+        return threshold_file.hash_of(self.as_dict())
 
     def as_dict(self) -> dict[str, Json]:
         """The file's content."""
@@ -51,10 +52,7 @@ class Calibrations:
 
     def write(self, path: str) -> None:
         """Write the file, whole or not at all. Raises `FileError`."""
-        try:
-            write_json(Path(path), self.as_dict())
-        except OSError as error:
-            raise FileError(f"cannot write {path}: {error.strerror}") from error
+        threshold_file.write(path, self.as_dict())
 
 
 def key_of(made_for: object, backend: Backend) -> str:
@@ -65,19 +63,9 @@ def key_of(made_for: object, backend: Backend) -> str:
 
 def read_calibrations(path: str) -> Calibrations:
     """The file that `vedette calibrate` wrote. Raises `FileError` for any other."""
-    try:
-        data = orjson.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise FileError(f"cannot read the threshold file {path}: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise FileError(f"the threshold file {path} is not JSON: {error.msg}") from error
-    try:
-        if data["format"] != FORMAT:
-            raise ValueError(f"its format is {data['format']!r}, not {FORMAT!r}")
-        questions = {name: calibration_of(one) for name, one in data["questions"].items()}
-        return Calibrations(str(data["task"]), str(data["made_for"]), questions)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise FileError(
-            f"{path} is no threshold file: {reason}", hint="vedette calibrate writes one"
-        ) from error
+    return threshold_file.read(path, FORMAT, _parse, hint="vedette calibrate writes one")
+
+
+def _parse(data: Mapping[str, Any]) -> Calibrations:
+    questions = {name: calibration_of(one) for name, one in data["questions"].items()}
+    return Calibrations(str(data["task"]), str(data["made_for"]), questions)

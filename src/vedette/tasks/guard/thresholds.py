@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-
-import orjson
+from typing import Any
 
 from vedette.decide.false_positives import FlagThreshold
-from vedette.errors import CalibrationMismatch, FileError
-from vedette.models.atomic import write_json
+from vedette.errors import CalibrationMismatch
+from vedette.tasks import threshold_file
 from vedette.types import Json
 
 FORMAT = "vedette-guard-thresholds-1"
@@ -36,7 +33,7 @@ class GuardThresholds:
     @property
     def identity(self) -> Json:
         """What an answer depends on."""
-        return hashlib.sha256(orjson.dumps(self.as_dict())).hexdigest()
+        return threshold_file.hash_of(self.as_dict())
 
     def as_dict(self) -> dict[str, Json]:
         """The file's content."""
@@ -45,28 +42,15 @@ class GuardThresholds:
 
     def write(self, path: str) -> None:
         """Write the file, whole or not at all. Raises `FileError`."""
-        try:
-            write_json(Path(path), self.as_dict())
-        except OSError as error:
-            raise FileError(f"cannot write {path}: {error.strerror}") from error
+        threshold_file.write(path, self.as_dict())
 
 
 def read_thresholds(path: str) -> GuardThresholds:
     """The file that `vedette guard --calibrate-on` wrote. Raises `FileError` for any other."""
-    try:
-        data = orjson.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise FileError(f"cannot read the threshold file {path}: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise FileError(f"the threshold file {path} is not JSON: {error.msg}") from error
-    try:
-        if data["format"] != FORMAT:
-            raise ValueError(f"its format is {data['format']!r}, not {FORMAT!r}")
-        policies = {name: FlagThreshold(**one) for name, one in data["policies"].items()}
-        return GuardThresholds(str(data["made_for"]), policies)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise FileError(
-            f"{path} is no threshold file of the guard: {reason}",
-            hint="vedette guard --calibrate-on FILE --out FILE writes one",
-        ) from error
+    hint = "vedette guard --calibrate-on FILE --out FILE writes one"
+    return threshold_file.read(path, FORMAT, _parse, hint)
+
+
+def _parse(data: Mapping[str, Any]) -> GuardThresholds:
+    policies = {name: FlagThreshold(**one) for name, one in data["policies"].items()}
+    return GuardThresholds(str(data["made_for"]), policies)

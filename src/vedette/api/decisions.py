@@ -1,0 +1,93 @@
+"""Labels and closed questions, from Python."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from vedette.decide.question import ask as one_line
+from vedette.decide.question import parse_questions
+from vedette.tasks.classify import Classify as ClassifyTask
+from vedette.tasks.decide import Decide as DecideTask
+from vedette.tasks.label_prompt import LabelledText
+from vedette.tasks.labels import Label, read_labels
+from vedette.types import Json
+
+from .items import one
+from .shared import Answerer
+
+
+def Classify(
+    labels: Sequence[str] | dict[str, str] | str,
+    *,
+    examples: Iterable[tuple[str, str]] = (),
+    multi: bool = False,
+    evidence: bool = False,
+) -> ClassifyTask:
+    """The classify task, for `map`. `labels`: names, or names with descriptions."""
+    return ClassifyTask(
+        labels=_labels(labels),
+        examples=tuple(LabelledText(text, (label,)) for text, label in examples),
+        multi=multi,
+        evidence=evidence,
+    )
+
+
+def classify(
+    text: str,
+    labels: Sequence[str] | dict[str, str] | str,
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> dict[str, Json]:
+    """The label of one text, with the probability of each: keys `label`, `probabilities`, ...
+
+    `backend`: see `extract`. One that cannot score gives a label without probabilities.
+    """
+    return cast(dict[str, Json], one(Classify(labels), text, model, backend))
+
+
+async def aclassify(
+    text: str,
+    labels: Sequence[str] | dict[str, str] | str,
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> dict[str, Json]:
+    """`classify` for asyncio."""
+    answer = await asyncio.to_thread(one, Classify(labels), text, model, backend)
+    return cast(dict[str, Json], answer)
+
+
+def Decide(questions: Sequence[str] | dict[str, Any], *, both_orders: bool = False) -> DecideTask:
+    """The decide task, for `map`.
+
+    `questions`: lines such as `"Which team? billing|shipping"`, or an object in the form of the
+    System One protocol.
+    """
+    if isinstance(questions, dict):
+        typed = parse_questions(questions)
+    else:
+        typed = tuple(one_line(line, number) for number, line in enumerate(questions, start=1))
+    return DecideTask(questions=typed, both_orders=both_orders)
+
+
+def ask(
+    text: str,
+    questions: Sequence[str] | dict[str, Any],
+    *,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> dict[str, Json]:
+    """The answer to each question about one text, by its id. `backend`: see `extract`."""
+    value = cast(dict[str, Json], one(Decide(questions), text, model, backend))
+    return cast(dict[str, Json], value["answers"])
+
+
+def _labels(labels: Sequence[str] | dict[str, str] | str) -> tuple[Label, ...]:
+    if isinstance(labels, str):
+        return read_labels(labels)
+    if isinstance(labels, dict):
+        return tuple(Label(name, text) for name, text in labels.items())
+    return tuple(Label(name) for name in labels)

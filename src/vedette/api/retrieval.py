@@ -1,0 +1,108 @@
+"""What stands around a search: questions rewritten, candidates ordered, texts made shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from vedette.tasks.compress.task import BUDGET_TOKENS
+from vedette.tasks.compress.task import Compress as CompressTask
+from vedette.tasks.rerank import Rerank as RerankTask
+from vedette.tasks.rewrite import Rewrite as RewriteTask
+from vedette.types import Item, Json, Sampling
+
+from .items import one
+from .shared import Answerer
+
+
+def Rerank(*, top: int = 5, instructions: str = "", return_documents: bool = False) -> RerankTask:
+    """The rerank task, for `map` over items whose text is a query, with a column `documents`."""
+    return RerankTask(top=top, instructions=instructions, return_documents=return_documents)
+
+
+def rerank(
+    query: str,
+    documents: Sequence[str | Mapping[str, Json]],
+    *,
+    top: int = 5,
+    instructions: str = "",
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> list[dict[str, Json]]:
+    """The `top` documents by how well they answer a query, the best first.
+
+    `documents` are texts, or objects with `text` and perhaps `id`. Each result has `index`, the
+    place in `documents`, and `relevance_score`, between 0 and 1 and relative to the other ones.
+    `backend`: see `extract`.
+    """
+    entries: list[Json] = [one if isinstance(one, str) else {**one} for one in documents]
+    item = Item(id="1", text=query, columns={"documents": entries})
+    value = cast(
+        dict[str, Json], one(Rerank(top=top, instructions=instructions), item, model, backend)
+    )
+    return cast(list[dict[str, Json]], value["results"])
+
+
+def Rewrite(
+    modes: Sequence[str] = ("query",),
+    *,
+    count: int = 3,
+    passages: int = 1,
+    instructions: str = "",
+    temperature: float = 0.0,
+    seed: int = 0,
+) -> RewriteTask:
+    """The rewrite task, for `map`. An item's column `history` is the conversation before it."""
+    return RewriteTask(
+        modes=tuple(modes),
+        count=count,
+        passages=passages,
+        instructions=instructions,
+        sampling=Sampling(temperature=temperature, seed=seed),
+    )
+
+
+def rewrite(
+    question: str,
+    modes: Sequence[str] = ("query",),
+    *,
+    history: str | Sequence[Mapping[str, Json]] = (),
+    count: int = 3,
+    passages: int = 1,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> dict[str, Json]:
+    """What to search for, to answer a question.
+
+    `modes`: `query`, `variants`, `decompose`, `hyde`; their texts stand under `query`,
+    `variants`, `questions` and `passages`. `history` is the conversation before the question.
+    `backend`: see `extract`.
+    """
+    before: Json = history if isinstance(history, str) else [{**turn} for turn in history]
+    item = Item(id="1", text=question, columns={"history": before})
+    task = Rewrite(modes, count=count, passages=passages)
+    return cast(dict[str, Json], one(task, item, model, backend))
+
+
+def Compress(
+    query: str = "", *, budget: int = BUDGET_TOKENS, model_share: float = 0.0
+) -> CompressTask:
+    """The compress task, for `map`. `model_share`: how much of a text the model may read."""
+    return CompressTask(query=query, budget=budget, model_share=model_share)
+
+
+def compress(
+    text: str,
+    query: str = "",
+    *,
+    budget: int = BUDGET_TOKENS,
+    model: str | None = None,
+    backend: Answerer | None = None,
+) -> str:
+    """The sentences of a text that matter, for a query or in general, within `budget` tokens.
+
+    `backend`: see `extract`.
+    """
+    task = Compress(query, budget=budget)
+    value = cast(dict[str, Json] | None, one(task, text, model, backend))
+    return cast(str, value["text"]) if value else ""
