@@ -8,6 +8,7 @@ from .decisions import Classify, Decide, aclassify, ask, classify
 from .duplicates import Duplicate, dedupe
 from .engine import Engine
 from .extraction import Extract, aextract, extract
+from .guarding import Guard, aguard, guard
 from .items import amap, map
 from .retrieval import Compress, Rerank, Rewrite, compress, rerank, rewrite
 
@@ -21,11 +22,13 @@ __all__ = [
     "Duplicate",
     "Engine",
     "Extract",
+    "Guard",
     "PullRequest",
     "Rerank",
     "Rewrite",
     "aclassify",
     "aextract",
+    "aguard",
     "amap",
     "ask",
     "changelog",
@@ -35,6 +38,7 @@ __all__ = [
     "compress",
     "dedupe",
     "extract",
+    "guard",
     "map",
     "pull_request",
     "rerank",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -15,6 +16,7 @@ from vedette.cli.job import (
     open_backend,
     read_text,
     run_job,
+    settings_of,
 )
 from vedette.errors import InputError
 
@@ -44,8 +46,8 @@ def guard(
     paths
         Files, globs, or - for stdin.
     policy
-        prompt-injection, jailbreak, privacy, secrets, content, or a TOML file; may be given again,
-        and the text is read once for all of them.
+        prompt-injection, jailbreak, privacy, secrets, content, or a TOML file; may be given again
+        (prompt-injection and jailbreak).
     rules_only
         Ask no model.
     allow
@@ -59,14 +61,15 @@ def guard(
     delta
         With --calibrate-on: the chance that this promise is broken (0.05).
     """
-    from vedette.tasks.guard.policy_file import allowing, find_policy
+    from vedette.api.guarding import has_say
+    from vedette.tasks.guard.policy_file import DEFAULT, allowing, find_policy
     from vedette.tasks.guard.task import Guard
     from vedette.tasks.guard.thresholds import read_thresholds
 
     check_paths(paths, guard)
     options = options or JobOptions()
     patterns = read_text(allow, "allow-list").splitlines() if allow else []
-    policies = [allowing(find_policy(spec), patterns, str(allow)) for spec in policy or ()]
+    policies = [allowing(find_policy(spec), patterns, str(allow)) for spec in policy or DEFAULT]
     task = Guard(
         policies=tuple(policies),
         rules_only=rules_only,
@@ -84,13 +87,23 @@ def guard(
         )
     if fpr is not None or delta is not None:
         raise InputError("--fpr and --delta go with --calibrate-on")
-    return run_job(task, paths, options, asks_model=not rules_only)
+    if rules_only:
+        return run_job(task, paths, options, asks_model=False)
+    settings = settings_of(options)
+    if has_say(task, settings):
+        return run_job(task, paths, options)
+    note(
+        f"rules alone decide: no policy here has weights for {settings.model}, and there are no "
+        "--thresholds for it",
+        quiet=options.quiet,
+    )
+    unasked = replace(options, model=None, backend=None, width=None, threads=None, offline=None)
+    return run_job(task, paths, unasked, asks_model=False)
 
 
 def _calibrate(task: Guard, path: str, fpr: float, delta: float, options: JobOptions) -> int:
     """Score harmless texts and write the thresholds; returns the exit code."""
     from vedette.backends.none import NoModel
-    from vedette.config import load
     from vedette.decide.risk import check_promise
     from vedette.evaluate.guard import calibrate_guard, harmless_texts
 
@@ -99,9 +112,7 @@ def _calibrate(task: Guard, path: str, fpr: float, delta: float, options: JobOpt
     if task.rules_only:
         options.refuse_model()
     items = harmless_texts(options.source((path,)))
-    settings = load(
-        model=options.model, width=options.width, threads=options.threads, offline=options.offline
-    )
+    settings = settings_of(options)
     backend = NoModel() if task.rules_only else open_backend(settings, quiet=options.quiet)
 
     def tell(done: int, total: int) -> None:

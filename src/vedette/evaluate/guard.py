@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from vedette.backends.base import Backend
@@ -43,7 +44,8 @@ def calibrate_guard(
     few texts for the promise.
     """
     scores: dict[str, list[float]] = {policy.id: [] for policy in task.policies}
-    for done, (_, outcome) in enumerate(answers(items, task, backend), start=1):
+    scorer = replace(task, ask_all=True)
+    for done, (_, outcome) in enumerate(answers(items, scorer, backend), start=1):
         if not isinstance(outcome, Answer):
             raise outcome
         value = cast(dict[str, Json], outcome.value)

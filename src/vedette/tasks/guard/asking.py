@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import zip_longest
 
 from vedette.decide.question import YES_NO
-from vedette.tasks.prompt_data import fill, load_prompt, text_of
+from vedette.tasks.prompt_data import fill, text_of
 from vedette.types import Message, Prompt, ScoreRequest
 
 from .policy import Policy
 
 
-def system_turn(policies: Sequence[Policy]) -> Message:
-    """What all pieces of all texts share: the policies, with texts for and against."""
-    blocks = [
-        fill(
-            text_of("guard", "policy"),
-            id=policy.id,
-            description=policy.description,
-            yes="\n".join(f"- {one}" for one in policy.examples),
-            no="\n".join(f"- {one}" for one in policy.counterexamples),
-        )
-        for policy in policies
-    ]
-    return Message("system", "\n".join([text_of("guard", "system"), *blocks]))
+def opening(policy: Policy) -> tuple[Message, ...]:
+    """What all pieces of all texts share: what is looked for, and texts with their answers."""
+    system = fill(text_of("guard", "system"), description=policy.description)
+    yes, no = YES_NO
+    turns = [Message("system", system)]
+    for pair in zip_longest(policy.examples, policy.counterexamples):
+        for text, answer in zip(pair, (yes, no), strict=True):
+            if text is not None:
+                turns += [Message("user", _ask(text, policy)), Message("assistant", answer)]
+    return tuple(turns)
 
 
-def request_for(text: str, policy: Policy, system: Message) -> ScoreRequest:
-    """Whether a policy applies to a text; requests for several policies share the text."""
-    before = fill(text_of("guard", "text"), text=text)
+def request_for(text: str, policy: Policy, before: tuple[Message, ...]) -> ScoreRequest:
+    """Whether a policy applies to a text. `before` is the policy's `opening`."""
     return ScoreRequest(
         prompt=Prompt(
-            (system, Message("user", before + policy.question)),
-            shared_messages=1,
-            shared_chars=len(before),
+            (*before, Message("user", _ask(text, policy))),
+            shared_messages=len(before),
         ),
         choices=YES_NO,
     )
 
 
-def content_free() -> Sequence[str]:
-    """Texts that say nothing."""
-    return load_prompt("guard")["content_free"]
+def _ask(text: str, policy: Policy) -> str:
+    return fill(text_of("guard", "text"), text=text, question=policy.question)

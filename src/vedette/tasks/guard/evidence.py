@@ -62,12 +62,14 @@ def allowed_spans(reading: Reading, patterns: Iterable[str]) -> list[Span]:
 def hits_of(policy: Policy, reading: Reading, allowed: Sequence[Span]) -> list[Hit]:
     """All matches of the policy's rules that are not wholly inside what is allowed, in order."""
     hits = [
-        Hit(rule.name, rule.weight, *reading.folded.span(*span))
+        Hit(rule.name, rule.weight, *span)
         for rule in policy.rules
-        for span in rule.matches(reading.folded.text)
+        for span in rule.matches(reading.text, reading.folded)
     ]
     for hidden, folded in reading.hidden:
-        named = [(rule.name, rule.weight) for rule in policy.rules if rule.matches(folded.text)]
+        named = [
+            (rule.name, rule.weight) for rule in policy.rules if rule.matches(hidden.text, folded)
+        ]
         if policy.hidden_weight and (named or hidden.is_speech):
             named.append((HIDDEN_RULE, policy.hidden_weight))
         hits += [Hit(name, weight, hidden.start, hidden.end) for name, weight in named]

@@ -1,4 +1,6 @@
-"""Texts that stand in a text in code: base64, hexadecimal, bits, invisible tags. Decoded once."""
+"""Texts that stand in a text in code: base64, hexadecimal, bits, Morse, invisible tags.
+
+Decoded once."""
 
 from __future__ import annotations
 
@@ -15,6 +17,9 @@ _READABLE = 0.9  # the share of letters, digits, spaces and common marks in it
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x|\\x|%)?[0-9A-Fa-f]{2}[ :,]?){8,}(?![0-9A-Za-z])")
 _BITS = re.compile(r"(?<![0-9A-Za-z])(?:[01]{8}[ \n]{0,2}){4,}(?![0-9A-Za-z])")
+_SIGNS = re.compile(
+    r"(?<![.\-\w])(?:[.\-·−–]{1,6}(?:\s{1,3}|\s?[/|]\s?)){7,}[.\-·−–]{1,6}(?![.\-\w])"
+)
 _TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff]{6,}")
 _HEX_MARKS = re.compile(r"0x|\\x|[%:,\s]")
@@ -71,6 +76,15 @@ def _of_bits(code: str) -> str | None:
     return _utf8(bytes(int(eight, 2) for eight in re.findall("[01]{8}", code)))
 
 
+def _of_morse(code: str) -> str | None:
+    plain = code.translate(_MORSE_MARKS)
+    signs = re.split(r"\s?[/|]\s?|\s{2,}", plain)  # between words
+    words = [[_MORSE_LETTERS.get(sign) for sign in word.split()] for word in signs]
+    if any(letter is None for word in words for letter in word):
+        return None
+    return " ".join("".join(filter(None, word)) for word in words)
+
+
 def _of_tags(code: str) -> str | None:
     return "".join(chr(ord(char) - 0xE0000) for char in code)
 
@@ -89,9 +103,19 @@ def _is_readable(text: str) -> bool:
     return plain >= _READABLE * len(text)
 
 
+_MORSE_MARKS = str.maketrans("·−–", ".--")
+# International Morse code (ITU-R M.1677-1), with the punctuation that sentences need.
+_MORSE = """
+a.- b-... c-.-. d-.. e. f..-. g--. h.... i.. j.--- k-.- l.-.. m-- n-. o--- p.--. q--.- r.-. s... t-
+u..- v...- w.-- x-..- y-.-- z--.. 0----- 1.---- 2..--- 3...-- 4....- 5..... 6-.... 7--... 8---..
+9----. ..-.-.- ,--..-- ?..--.. '.----. /-..-. --....- :---... ;-.-.-. (-.--. )-.--.- !-.-.--
+"""
+_MORSE_LETTERS = {entry[1:]: entry[0] for entry in _MORSE.split()}
+
 _CODES: tuple[tuple[re.Pattern[str], Callable[[str], str | None]], ...] = (
     (_BASE64, _of_base64),
     (_HEX, _of_hex),
     (_BITS, _of_bits),
+    (_SIGNS, _of_morse),
     (_TAGS, _of_tags),
 )

@@ -73,6 +73,8 @@ def _fold(char: str) -> str:
         return ""
     if "\U000e0100" <= char <= "\U000e01ef" or "\u0300" <= char <= "\u036f":
         return ""
+    if "\U0001f1e6" <= char <= "\U0001f1ff":  # letters of flags
+        return chr(ord("a") + ord(char) - 0x1F1E6)
     folded = unicodedata.normalize("NFKC", char).casefold()
     bare = unicodedata.normalize("NFKD", folded)
     if bare and (bare[0] < "\u0250" or "\u0370" <= bare[0] < "\u0400"):

@@ -7,59 +7,83 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import cast
 
+from vedette.redaction.redactor import Redactor
 from vedette.types import Json
 
-from .checks import CHECKS
+from .normalise import Normalised
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A regular expression over the folded text, and what a match of it is worth.
+    """What to find, and what finding it is worth.
 
-    `check` names a function of `checks` that the match, or its group `value`, must pass.
+    It is a regular expression over the folded text or, with `kinds`, what the rules of redaction
+    find of these kinds in the text as it is.
     """
 
     name: str
-    pattern: str
     weight: float
-    check: str = ""
+    pattern: str = ""
+    kinds: tuple[str, ...] = ()
 
-    def matches(self, text: str) -> list[tuple[int, int]]:
-        """`[start, end)` of every match that is not empty and passes the check."""
-        found = []
-        for match in re.finditer(self.pattern, text, re.IGNORECASE):
-            group = "value" if "value" in match.groupdict() else 0
-            value = match.group(group) or ""
-            if match.group() and (not self.check or CHECKS[self.check](value)):
-                found.append(match.span())
-        return found
+    def matches(self, text: str, folded: Normalised) -> list[tuple[int, int]]:
+        """`[start, end)` in the text of every match that is not empty."""
+        if self.kinds:
+            found = Redactor.of(self.kinds).find(text)
+            return [(span.start, span.end) for span in found if span.kind in self.kinds]
+        spans = (match.span() for match in re.finditer(self.pattern, folded.text, re.IGNORECASE))
+        return [folded.span(start, end) for start, end in spans if end > start]
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """A logistic score: how much the rules and the model's log odds count, and where it flags.
 
-    Without a model `model` is 0. A window whose score is in `grey` is read by the sentence too.
+    Log odds count up to `limit` either way, so that rules can settle what no answer of the model
+    would change. Without a model `model` is 0. The sentences of a window whose score is in `grey`
+    are read one by one too.
     """
 
     bias: float
     rules: float
     threshold: float
     model: float = 0.0
+    limit: float = math.inf
     grey: tuple[float, float] = (0.0, 1.0)
 
     def score(self, rules: float, log_odds: float) -> float:
         """In (0, 1)."""
-        value = self.bias + self.rules * rules + self.model * log_odds
+        bounded = max(-self.limit, min(self.limit, log_odds))
+        value = self.bias + self.rules * rules + self.model * bounded
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, value))))
+
+    def is_settled(self, rules: float) -> bool:
+        """Whether the verdict is the same whatever the model says."""
+        if not self.model:
+            return True
+        if math.isinf(self.limit):
+            return False
+        least, most = self.score(rules, -self.limit), self.score(rules, self.limit)
+        return least > self.threshold or most <= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """The weights that labelled texts gave for one model file under the policy as it is."""
+
+    name: str
+    sha256: str
+    weights: Weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """What is looked for: rules, the question for the model, and how both are weighed.
 
-    `examples` and `counterexamples` are shown to the model. What `allow` matches counts for
-    nothing. `hidden_weight` is what it counts that words are hidden in code.
+    The model is shown `description`, then `examples` and `counterexamples` in turn. `with_model`
+    are the weights for a model that is not among `known_models`; they need a threshold of one's
+    own. What `allow` matches counts for nothing. `hidden_weight` is what it counts that words are
+    hidden in code.
     """
 
     id: str
@@ -70,8 +94,13 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     rules_only: Weights
     with_model: Weights
+    known_models: tuple[KnownModel, ...] = ()
     allow: tuple[str, ...] = field(default=())
     hidden_weight: float = 0.0
+
+    def weights_for(self, sha256: Json) -> Weights | None:
+        """The weights of a known model, by the hash of its file."""
+        return next((one.weights for one in self.known_models if one.sha256 == sha256), None)
 
     @property
     def identity(self) -> dict[str, Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -13,19 +14,24 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vedette.errors import FileError, InputError
+from vedette.redaction.rules import KINDS
 
-from .checks import CHECKS
 from .normalise import folded_pattern
-from .policy import Policy, Rule, Weights
+from .policy import KnownModel, Policy, Rule, Weights
 
 BUILT_IN = ("prompt-injection", "jailbreak", "privacy", "secrets", "content")
+DEFAULT = ("prompt-injection", "jailbreak")
 
 _TEXTS = ("id", "description", "question")
 _LISTS = ("examples", "counterexamples", "allow")
-_KEYS = {*_TEXTS, *_LISTS, "extends", "rules", "rules_only", "with_model", "hidden_weight", "drop"}
+_SHOWN = ("description", "question", "examples", "counterexamples")  # what the model's odds are of
+_KEYS = {
+    *(*_TEXTS, *_LISTS, "extends", "rules", "drop", "hidden_weight"),
+    *("rules_only", "with_model", "known_models"),
+}
 _WEIGHTS = {
     "rules_only": ({"bias", "rules", "threshold"}, set[str]()),
-    "with_model": ({"bias", "rules", "model", "threshold"}, {"grey"}),
+    "with_model": ({"bias", "rules", "model", "threshold"}, {"limit", "grey"}),
 }
 
 
@@ -40,7 +46,8 @@ def find_policy(spec: str) -> Policy:
     """The policy of this name, or of this TOML file.
 
     A file with `extends = "NAME"` takes what it does not say itself from that policy; its rules
-    are added, and take the place of rules of the same name; `drop` names rules to leave out.
+    are added, and take the place of rules of the same name; `drop` names rules to leave out. Where
+    it changes what the model is shown, that policy's known models are known no more.
     Raises `InputError` for an unknown name and for a file that is no policy, `FileError` for one
     that cannot be read.
     """
@@ -90,6 +97,7 @@ def policy_of(data: Mapping[str, Any], where: str) -> Policy:
         _check_pattern(pattern, where, "allow")
     for key in _WEIGHTS:
         own[key] = _weights(data.get(key), key, getattr(base, key, None), where)
+    own["known_models"] = _known_models(data, base, where)
     own["rules"] = _rules(data, base.rules if base else (), where)
     hidden = data.get("hidden_weight", base.hidden_weight if base else 0.0)
     own["hidden_weight"] = _number(hidden, where, "hidden_weight")
@@ -109,22 +117,45 @@ def _weights(data: object, key: str, base: Weights | None, where: str) -> Weight
         return base
     needed, other = _WEIGHTS[key]
     if not isinstance(data, Mapping) or not needed <= set(data) <= needed | other:
-        _fault(where, f"[{key}] must have {', '.join(sorted(needed))}", "and nothing else but grey")
+        keys = ", ".join(sorted(needed))
+        _fault(where, f"[{key}] must have {keys}", "and nothing else but limit and grey")
     numbers = {name: _number(data[name], where, f"{key}.{name}") for name in needed}
-    grey = data.get("grey", [0.0, 1.0])
-    if not (isinstance(grey, list) and len(grey) == 2):
-        _fault(where, f"{key}.grey must be two numbers")
-    low, high = (_number(value, where, f"{key}.grey") for value in grey)
-    if not 0 <= low <= high <= 1:
-        _fault(where, f"{key}.grey must be two numbers from 0 to 1, the lower first")
-    weights = Weights(**numbers, grey=(low, high))
+    limit = _number(data.get("limit", math.inf), where, f"{key}.limit")
+    weights = Weights(**numbers, limit=limit, grey=_grey(data.get("grey", [0.0, 1.0]), key, where))
     if not 0 < weights.threshold < 1:
         _fault(where, f"{key}.threshold is {weights.threshold}; it must be between 0 and 1")
-    if weights.rules < 0 or weights.model < 0:
+    if min(weights.rules, weights.model, weights.limit) < 0:
         _fault(where, f"[{key}] has a negative weight", "what is found must count for the policy")
     if weights.score(0.0, 0.0) > weights.threshold:
         _fault(where, f"[{key}] flags a text of which nothing is known", "lower its bias")
     return weights
+
+
+def _grey(value: object, key: str, where: str) -> tuple[float, float]:
+    if not (isinstance(value, list) and len(value) == 2):
+        _fault(where, f"{key}.grey must be two numbers")
+    low, high = (_number(one, where, f"{key}.grey") for one in value)
+    if not 0 <= low <= high <= 1:
+        _fault(where, f"{key}.grey must be two numbers from 0 to 1, the lower first")
+    return low, high
+
+
+def _known_models(
+    data: Mapping[str, Any], base: Policy | None, where: str
+) -> tuple[KnownModel, ...]:
+    tables = data.get("known_models")
+    if tables is None:
+        return base.known_models if base and not any(key in data for key in _SHOWN) else ()
+    if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+        _fault(where, "known_models must be tables: [[known_models]]")
+    known = []
+    for table in tables:
+        name, sha256 = table.get("name"), table.get("sha256")
+        if not isinstance(name, str) or not isinstance(sha256, str):
+            _fault(where, "a known model has no name and sha256")
+        rest = {key: value for key, value in table.items() if key not in ("name", "sha256")}
+        known.append(KnownModel(name, sha256, _weights(rest, "with_model", None, where)))
+    return tuple(known)
 
 
 def _rules(data: Mapping[str, Any], base: tuple[Rule, ...], where: str) -> tuple[Rule, ...]:
@@ -149,23 +180,24 @@ def _rule(table: object, where: str) -> Rule:
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         _fault(where, "a rule has no name")
     name = table["name"]
-    unknown = set(table) - {"name", "pattern", "weight", "check"}
+    unknown = set(table) - {"name", "pattern", "kinds", "weight"}
     if unknown:
         _fault(where, f"the rule {name!r} has the unknown key {sorted(unknown)[0]!r}")
-    pattern, check = table.get("pattern"), table.get("check", "")
-    if not isinstance(pattern, str) or not pattern:
-        _fault(where, f"the rule {name!r} has no pattern")
+    pattern, kinds = table.get("pattern", ""), table.get("kinds", [])
+    if not isinstance(pattern, str) or not isinstance(kinds, list) or bool(pattern) == bool(kinds):
+        _fault(
+            where,
+            f"the rule {name!r} must have a pattern or kinds",
+            f"kinds is a list of what redaction finds: {', '.join(KINDS)}",
+        )
+    for kind in kinds:
+        if kind not in KINDS:
+            _fault(where, f"the rule {name!r}: no kind {kind!r}", f"kinds are {', '.join(KINDS)}")
     _check_pattern(pattern, where, f"the rule {name!r}")
     weight = _number(table.get("weight"), where, f"the weight of the rule {name!r}")
     if weight <= 0:
         _fault(where, f"the weight of the rule {name!r} is {weight}", "it must be over 0")
-    if check and check not in CHECKS:
-        _fault(
-            where,
-            f"the rule {name!r} has the check {check!r}",
-            f"the checks are {', '.join(CHECKS)}",
-        )
-    return Rule(name, folded_pattern(pattern), weight, check)
+    return Rule(name, weight, folded_pattern(pattern), tuple(kinds))
 
 
 def _check_pattern(pattern: str, where: str, what: str) -> None:

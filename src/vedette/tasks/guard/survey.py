@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -10,18 +10,17 @@ from vedette.backends.base import Backend, Result
 from vedette.tasks.base import Ask
 from vedette.tasks.reply import check_room, scores_of
 from vedette.tasks.windows import Window, windows
-from vedette.types import Message, Usage
+from vedette.types import Usage
 
-from .asking import request_for
-from .evidence import Hit, Reading, Span, between, is_within
-from .policy import Policy
+from .asking import opening, request_for
+from .evidence import Hit, Reading, Span, between, densest, is_within
+from .policy import Policy, Weights
 from .sentences import sentences
 from .verdict import Piece, score_of
 
 WINDOW_TOKENS = 512
 OVERLAP_TOKENS = 64
 
-Priors: TypeAlias = Sequence[float]
 _Steps: TypeAlias = Generator[Sequence[Ask], Sequence[Result], Usage]
 
 
@@ -35,41 +34,56 @@ class Stretch:
     decoded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A policy that the model is asked about, with what is known before it answers."""
+
+    policy: Policy
+    weights: Weights
+    hits: Sequence[Hit]
+    allowed: Sequence[Span]
+
+
 @dataclass
 class Survey:
-    """One text under several policies; `hits` and `allowed` have a list for each of them.
+    """One text under the policies that the rules leave open.
 
-    `pieces` collects, for each policy, what was read of the text and what came of it.
+    `pieces` collects, for each of them, what was read of the text and what came of it.
     """
 
-    policies: Sequence[Policy]
-    system: Message
+    questions: Sequence[Question]
     reading: Reading
-    hits: Sequence[Sequence[Hit]]
-    allowed: Sequence[Sequence[Span]]
     backend: Backend
     pieces: list[list[Piece]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pieces = [[] for _ in self.policies]
+        self.pieces = [[] for _ in self.questions]
 
-    def windows(self, priors: Priors) -> _Steps:
+    def run(self) -> _Steps:
+        """Ask all that there is to ask; the answers are in `pieces`."""
+        usage = yield from self._windows()
+        usage += yield from self._sentences()
+        for question, pieces in zip(self.questions, self.pieces, strict=True):
+            pieces += _gathered(densest(question.hits), pieces)
+        return usage
+
+    def _windows(self) -> _Steps:
         """Ask about all of the text, and about all that it says in code."""
         text = self.reading.text
         parts = [Stretch(one.start, one.start + len(one.text), one.text) for one in self._cut(text)]
         for hidden, _ in self.reading.hidden:
             said = self._cut(hidden.text)
             parts += [Stretch(hidden.start, hidden.end, one.text, decoded=True) for one in said]
-        return self._ask([(i, part) for part in parts for i in range(len(self.policies))], priors)
+        return self._ask([(i, part) for i in range(len(self.questions)) for part in parts])
 
-    def sentences(self, priors: Priors) -> _Steps:
+    def _sentences(self) -> _Steps:
         """Ask about the sentences of windows that may be either, each once."""
         text = self.reading.text
         spans = sentences(text)
         asked: list[tuple[int, Stretch]] = []
-        for i, policy in enumerate(self.policies):
-            low, high = policy.with_model.grey
-            grey = [p for p in self.pieces[i] if low <= score_of(p, policy.with_model) <= high]
+        for i, question in enumerate(self.questions):
+            low, high = question.weights.grey
+            grey = [p for p in self.pieces[i] if low <= score_of(p, question.weights) <= high]
             known = {(piece.start, piece.end) for piece in self.pieces[i]}
             asked += [
                 (i, Stretch(start, end, text[start:end]))
@@ -78,8 +92,7 @@ class Survey:
                 and not any(_is_same(text, start, end, span) for span in known)
                 and self.backend.count_tokens(text[start:end]) <= WINDOW_TOKENS
             ]
-        asked.sort(key=lambda one: (one[1].start, one[0]))
-        return self._ask(asked, priors)
+        return self._ask(asked)
 
     def _cut(self, text: str) -> Sequence[Window]:
         return windows(
@@ -89,14 +102,18 @@ class Survey:
             overlap_tokens=OVERLAP_TOKENS,
         )
 
-    def _ask(self, wanted: Sequence[tuple[int, Stretch]], priors: Priors) -> _Steps:
-        """Ask policy i about each stretch, without what it allows; blank ones are left out."""
+    def _ask(self, wanted: Iterable[tuple[int, Stretch]]) -> _Steps:
+        """Put question i about each stretch, without what it allows; blank ones are left out."""
         asked = [(i, part, self._without_allowed(i, part)) for i, part in wanted]
         asked = [(i, part, shown) for i, part, shown in asked if shown.strip()]
         if not asked:
             return Usage()
-        requests = [request_for(shown, self.policies[i], self.system) for i, _, shown in asked]
-        longest = max(requests, key=lambda request: len(request.prompt.messages[1].content))
+        policies = [question.policy for question in self.questions]
+        befores = [opening(policy) for policy in policies]
+        requests = [request_for(shown, policies[i], befores[i]) for i, _, shown in asked]
+        longest = max(
+            requests, key=lambda request: sum(len(m.content) for m in request.prompt.messages)
+        )
         check_room(longest.prompt, 1, self.backend)
         results = yield requests
         usage = Usage()
@@ -104,12 +121,12 @@ class Survey:
             scores = scores_of(result)
             usage += scores.usage
             yes, no = scores.logprobs
-            hits = tuple(between(self.hits[i], part.start, part.end))
-            self.pieces[i].append(Piece(part.start, part.end, hits, yes - no - priors[i]))
+            hits = tuple(between(self.questions[i].hits, part.start, part.end))
+            self.pieces[i].append(Piece(part.start, part.end, hits, yes - no))
         return usage
 
     def _without_allowed(self, i: int, part: Stretch) -> str:
-        spans = self.allowed[i]
+        spans = self.questions[i].allowed
         if part.decoded:
             return "" if is_within(part.start, part.end, spans) else part.text
         kept, at = [], part.start
@@ -118,6 +135,15 @@ class Survey:
                 kept.append(self.reading.text[at : max(at, start)])
                 at = min(end, part.end)
         return "".join([*kept, self.reading.text[at : part.end]])
+
+
+def _gathered(near: Sequence[Hit], pieces: Sequence[Piece]) -> list[Piece]:
+    """Hits that count together though no window holds them all, with the best odds around them."""
+    if not near:
+        return []
+    start, end = near[0].start, max(hit.end for hit in near)
+    around = [one.log_odds for one in pieces if one.start < end and one.end > start]
+    return [Piece(start, end, tuple(near), max(around))] if around else []
 
 
 def _is_same(text: str, start: int, end: int, span: Span) -> bool:

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from weakref import WeakKeyDictionary
 
-from vedette.backends.base import Backend, Result
-from vedette.decide.closed import mean_prior
+from vedette.backends.base import Backend
 from vedette.errors import CapabilityMissing, InputError
-from vedette.tasks.base import Ask, Steps
+from vedette.tasks.base import Steps
 from vedette.tasks.calibrations import key_of
 from vedette.tasks.prompt_data import text_of
-from vedette.tasks.reply import scores_of
-from vedette.types import Answer, Item, Json, Message
+from vedette.types import Answer, Item, Json, Usage
 
-from .asking import content_free, request_for, system_turn
-from .evidence import allowed_spans, hits_of, read
-from .policy import Policy
-from .survey import Priors, Survey
+from .evidence import Hit, allowed_spans, densest, hits_of, read, worth
+from .policy import Policy, Weights
+from .survey import Question, Survey
 from .thresholds import GuardThresholds
-from .verdict import Verdict, judge, nothing, rules_verdict, unread
+from .verdict import Verdict, judge, rules_verdict, unread
 
 
 @dataclass(frozen=True)
 class Guard:
     """Implements `Task`: for each text the strongest verdict of the policies.
 
-    Rules read all of the text, the model windows of 512 of its own tokens and, where a
-    window's score is in the grey band, its sentences one by one; texts in code are decoded once
-    and read too. A policy's score is that of its strongest piece. `rules_only` asks no model.
-    `thresholds` take the place of the policies' own. Raises `InputError` for no policy, or one
-    that is there twice.
+    Rules read all of the text. What they leave open is put to the model: windows of 512 of its own
+    tokens and, where a window's score is in the grey band, its sentences one by one; texts in code
+    are decoded once and read too. A policy's score is that of its strongest piece.
+
+    The model has a say under policies that know it, or with `thresholds` of its own, which take
+    the place of the policies'; otherwise rules alone decide, as with `rules_only`. With `ask_all`
+    it is asked even where its answer changes nothing but the score, with the weights for unknown
+    models: that is what thresholds are made from. Raises `InputError` for no policy, or one that
+    is there twice.
     """
 
     policies: tuple[Policy, ...]
     rules_only: bool = False
     thresholds: GuardThresholds | None = None
+    ask_all: bool = False
     name: str = field(default="guard", init=False)
 
     def __post_init__(self) -> None:
@@ -53,77 +53,70 @@ class Guard:
         """What the answers depend on."""
         found: dict[str, Json] = {
             "policies": [policy.identity for policy in self.policies],
-            "parameters": {"rules_only": self.rules_only},
+            "parameters": {"rules_only": self.rules_only, "ask_all": self.ask_all},
         }
         if not self.rules_only:
-            found["prompt"] = [self._system.content, text_of("guard", "text"), *content_free()]
+            found["prompt"] = [text_of("guard", "system"), text_of("guard", "text")]
         if self.thresholds is not None:
             found["thresholds"] = self.thresholds.identity
         return found
 
     def key(self, backend: Backend) -> str:
         """What thresholds are bound to: the policies, the prompt, the model."""
-        return key_of(replace(self, thresholds=None).identity, backend)
+        return key_of(replace(self, thresholds=None, ask_all=False).identity, backend)
 
-    @cached_property
-    def _system(self) -> Message:
-        return system_turn(self.policies)
+    def may_ask(self, sha256: str | None) -> bool:
+        """Whether a model of this hash has a say under any of the policies."""
+        if self.rules_only:
+            return False
+        if self.ask_all or self.thresholds is not None:
+            return any(policy.with_model.model for policy in self.policies)
+        return any(policy.weights_for(sha256) for policy in self.policies)
 
-    @cached_property
-    def _priors(self) -> WeakKeyDictionary[Backend, list[float]]:
-        """Log odds before anything is read, for each policy; measured once for each backend."""
-        return WeakKeyDictionary()
-
-    def threshold(self, policy: Policy) -> float:
-        """Scores over it are flagged."""
+    def weights(self, policy: Policy, backend: Backend) -> Weights:
+        """How evidence is weighed under a policy. Without a say the model counts 0."""
+        known = policy.weights_for(backend.identity.get("model_sha256"))
+        if self.rules_only:
+            weights = policy.rules_only
+        elif self.thresholds is not None or self.ask_all:
+            weights = policy.with_model
+        else:
+            weights = known or policy.rules_only
         if self.thresholds is not None:
-            return self.thresholds.policies[policy.id].above
-        return (policy.rules_only if self.rules_only else policy.with_model).threshold
+            weights = replace(weights, threshold=self.thresholds.policies[policy.id].above)
+        return weights
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
-        if not self.rules_only and not backend.capabilities.can_score:
-            raise CapabilityMissing("guard needs a backend that can score choices, or --rules-only")
         if self.thresholds is not None:
             self.thresholds.check(self.key(backend))
         if not item.text.strip():
             return Answer(value=unread(), extra={"empty": True})
         reading = read(item.text)
-        allowed = [allowed_spans(reading, policy.allow) for policy in self.policies]
-        hits = [
-            hits_of(policy, reading, spans)
-            for policy, spans in zip(self.policies, allowed, strict=True)
-        ]
-        if self.rules_only:
-            verdicts = [
-                rules_verdict(policy, found, len(item.text), self.threshold(policy))
-                for policy, found in zip(self.policies, hits, strict=True)
-            ]
-            return Answer(value=_value(verdicts, item.text))
-        survey = Survey(self.policies, self._system, reading, hits, allowed, backend)
-        known = self._priors.get(backend)
-        log_priors: Priors = known or (yield from self._measure_priors(backend))
-        usage = yield from survey.windows(log_priors)
-        usage += yield from survey.sentences(log_priors)
+        questions = []
+        for policy in self.policies:
+            allowed = allowed_spans(reading, policy.allow)
+            hits = hits_of(policy, reading, allowed)
+            questions.append(Question(policy, self.weights(policy, backend), hits, allowed))
+        asked = [one for one in questions if self._is_open(one.weights, one.hits)]
+        if asked and not backend.capabilities.can_score:
+            raise CapabilityMissing("guard needs a backend that can score choices, or --rules-only")
+        survey = Survey(asked, reading, backend)
+        usage = (yield from survey.run()) if asked else Usage()
+        pieces = {one.policy.id: found for one, found in zip(asked, survey.pieces, strict=True)}
         verdicts = [
-            judge(policy, pieces, policy.with_model, self.threshold(policy), has_model=True)
-            if pieces
-            else nothing(policy, self.threshold(policy), len(item.text))
-            for policy, pieces in zip(self.policies, survey.pieces, strict=True)
+            judge(one.policy, pieces[one.policy.id], one.weights)
+            if one.policy.id in pieces
+            else rules_verdict(one.policy, one.hits, one.weights, len(item.text))
+            for one in questions
         ]
         return Answer(value=_value(verdicts, item.text), usage=usage)
 
-    def _measure_priors(
-        self, backend: Backend
-    ) -> Generator[Sequence[Ask], Sequence[Result], Priors]:
-        texts, n = content_free(), len(self.policies)
-        results = yield [
-            request_for(text, policy, self._system) for text in texts for policy in self.policies
-        ]
-        rows = [scores_of(result).logprobs for result in results]
-        means = [mean_prior(rows[i::n]) for i in range(n)]
-        self._priors[backend] = [yes - no for yes, no in means]
-        return self._priors[backend]
+    def _is_open(self, weights: Weights, hits: Sequence[Hit]) -> bool:
+        """Whether the model is asked."""
+        if self.ask_all:
+            return weights.model > 0
+        return not weights.is_settled(worth(densest(hits)))
 
 
 def _value(verdicts: Sequence[Verdict], text: str) -> dict[str, Json]:

@@ -77,26 +77,27 @@ def score_of(piece: Piece, weights: Weights) -> float:
     return round(weights.score(worth(piece.hits), piece.log_odds), SCORE_DIGITS)
 
 
-def judge(
-    policy: Policy, pieces: Sequence[Piece], weights: Weights, threshold: float, *, has_model: bool
-) -> Verdict:
-    """The verdict is that of the strongest piece, the first of equals."""
+def judge(policy: Policy, pieces: Sequence[Piece], weights: Weights) -> Verdict:
+    """The verdict with what the model said: that of the strongest piece, the first of equals.
+
+    No piece is left of a text that the policy allows all of.
+    """
+    if not pieces:
+        return Verdict(policy.id, 0.0, weights.threshold, Piece(0, 0, ()), "model", has_model=True)
     piece = max(pieces, key=lambda one: score_of(one, weights))
     score = score_of(piece, weights)
-    by = _reason(piece, weights, threshold)
-    return Verdict(policy.id, score, threshold, piece, by, has_model)
+    return Verdict(
+        policy.id, score, weights.threshold, piece, _reason(piece, weights), has_model=True
+    )
 
 
-def rules_verdict(policy: Policy, hits: Sequence[Hit], n_chars: int, threshold: float) -> Verdict:
+def rules_verdict(policy: Policy, hits: Sequence[Hit], weights: Weights, n_chars: int) -> Verdict:
     """The verdict of the rules alone, on the matches that are worth most together."""
-    near = tuple(densest(hits))
-    piece = Piece(0, n_chars, near)
-    return judge(policy, [piece], policy.rules_only, threshold, has_model=False)
-
-
-def nothing(policy: Policy, threshold: float, n_chars: int) -> Verdict:
-    """The verdict on a text that the policy allows all of."""
-    return Verdict(policy.id, 0.0, threshold, Piece(0, n_chars, ()), "model", has_model=True)
+    piece = Piece(0, n_chars, tuple(densest(hits)))
+    by = f"rule:{heaviest(piece.hits).rule}" if piece.hits else "model"
+    return Verdict(
+        policy.id, score_of(piece, weights), weights.threshold, piece, by, has_model=False
+    )
 
 
 def unread() -> dict[str, Json]:
@@ -105,12 +106,12 @@ def unread() -> dict[str, Json]:
     return {"flagged": False, "score": 0.0, **none}
 
 
-def _reason(piece: Piece, weights: Weights, threshold: float) -> str:
+def _reason(piece: Piece, weights: Weights) -> str:
     """Who is enough to flag it: a rule, the model, or both (each alone, or only together)."""
     if not piece.hits:
         return "model"
-    by_rules = weights.score(worth(piece.hits), 0.0) > threshold
-    by_model = weights.score(0.0, piece.log_odds) > threshold
+    by_rules = weights.score(worth(piece.hits), 0.0) > weights.threshold
+    by_model = weights.score(0.0, piece.log_odds) > weights.threshold
     if by_rules and not by_model:
         return f"rule:{heaviest(piece.hits).rule}"
     return "model" if by_model and not by_rules else "both"
