@@ -11,7 +11,7 @@ from .hidden import Hidden, hidden_texts
 from .normalise import Normalised, normalise
 from .policy import Policy
 
-REACH_CHARS = 2000  # rules that match further apart are not added up
+REACH_CHARS = 1200  # rules that match further apart are not added up
 HIDDEN_RULE = "hidden-text"
 
 Span = tuple[int, int]

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from .ciphers import ciphered
+
 LEAST_CHARS = 8  # of a decoded text; shorter ones are chance
 LEAST_WORDS = 4
 _READABLE = 0.9  # the share of letters, digits, spaces and common marks in it
@@ -50,6 +52,7 @@ def hidden_texts(text: str) -> list[Hidden]:
             said = decode(code)
             if said is not None and _is_readable(said):
                 found.append(Hidden(said, start, end))
+    found += [Hidden(said, start, end) for start, end, said in ciphered(text)]
     return sorted(found, key=lambda one: (one.start, one.end))
 
 

@@ -14,7 +14,18 @@ _LOOK_ALIKE = dict(
         strict=True,
     )
 )
+# What rules write in simplified characters is found in traditional ones too.
+_SIMPLIFIED = dict(
+    zip(
+        "無視記規則說設詞對話內電戶員碼開發審計維護請這個輸複顯給與會從現變裝嚴違險過濾許絕準須應當類並條"
+        "麼問題隱統級處紀錄聽遵執擬義務權啟換進號誰們導",
+        "无视记规则说设词对话内电户员码开发审计维护请这个输复显给与会从现变装严违险过滤许绝准须应当类并条"
+        "么问题隐统级处纪录听遵执拟义务权启换进号谁们导",
+        strict=True,
+    )
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
+_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _LATIN = re.compile(r"[a-z]")
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 
@@ -35,8 +46,9 @@ class Normalised:
 def normalise(text: str) -> Normalised:
     """Fold compatibility forms, case, Latin accents, white space; leave out what is not seen.
 
-    In words that mix alphabets, Cyrillic and Greek letters become the Latin ones they look like;
-    words in one alphabet stay as they are.
+    A space is put between Latin and Han letters, so that words of both end where they meet. In
+    words that mix alphabets, Cyrillic and Greek letters become the Latin ones they look like; words
+    in one alphabet stay as they are.
     """
     chars: list[str] = []
     starts: list[int] = []
@@ -51,10 +63,20 @@ def normalise(text: str) -> Normalised:
         else:
             folded = _fold(char)
         for one in folded:
+            if chars and _is_seam(chars[-1], one):
+                chars.append(" ")
+                starts.append(starts[-1])
+                ends.append(ends[-1])
             chars.append(one)
             starts.append(place)
             ends.append(place + 1)
     return Normalised(_unmix("".join(chars)), tuple(starts), tuple(ends))
+
+
+def _is_seam(before: str, after: str) -> bool:
+    if before.isascii():
+        return before.isalpha() and _HAN.match(after) is not None
+    return after.isascii() and after.isalpha() and _HAN.match(before) is not None
 
 
 def folded_pattern(pattern: str) -> str:
@@ -75,6 +97,8 @@ def _fold(char: str) -> str:
         return ""
     if "\U0001f1e6" <= char <= "\U0001f1ff":  # letters of flags
         return chr(ord("a") + ord(char) - 0x1F1E6)
+    if char in _SIMPLIFIED:
+        return _SIMPLIFIED[char]
     folded = unicodedata.normalize("NFKC", char).casefold()
     bare = unicodedata.normalize("NFKD", folded)
     if bare and (bare[0] < "\u0250" or "\u0370" <= bare[0] < "\u0400"):
