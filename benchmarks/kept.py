@@ -22,9 +22,12 @@ def json_file(path: Path) -> Any:
 def json_lines(path: Path, *fields: str) -> list[dict[str, Any]]:
     """The objects of a file, a line each, all with these fields. Raises `InputError`."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        # Not splitlines: JSON may have U+2028 in a string.
+        lines = path.read_text("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
+    if lines == [""]:
+        raise InputError(f"{path} is empty")
     rows = []
     for number, line in enumerate(lines, 1):
         try:
@@ -35,8 +38,6 @@ def json_lines(path: Path, *fields: str) -> list[dict[str, Any]]:
         if missing:
             raise InputError(f"line {number} of {path} has no {missing[0]!r}")
         rows.append(row)
-    if not rows:
-        raise InputError(f"{path} is empty")
     return rows
 
 

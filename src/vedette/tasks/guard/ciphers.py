@@ -14,7 +14,7 @@ _REVERSE = -1
 _ATBASH = 0
 
 
-def _tables() -> dict[int, dict[int, str]]:
+def _tables() -> dict[int, dict[int, int]]:
     keys = {shift: LETTERS[shift:] + LETTERS[:shift] for shift in range(1, 26)}
     keys[_ATBASH] = LETTERS[::-1]
     plain = LETTERS + LETTERS.upper()
@@ -53,4 +53,6 @@ def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
     """The sentence around a stretch; in reverse its mark stands in front."""
     before = [found.end() for found in _SENTENCE_END.finditer(text, 0, start)]
     after = _SENTENCE_END.search(text, end)
-    return (before[-1] if before else 0), (after.start() if after else len(text))
+    first = before[-1] if before else 0
+    first += len(text[first:start]) - len(text[first:start].lstrip())
+    return first, (after.start() if after else len(text))

@@ -1,0 +1,176 @@
+"""How many attacks the guard finds, and how many harmless texts it flags.
+
+    python benchmarks/guard_sets.py DATA [--model NAME] [--rows N]
+    python benchmarks/guard_sets.py DATA --model NAME --scores FILE [--rows N] [--seconds S]
+
+DATA is a folder with the sets below. Without a model, rules alone decide. With one it has the say
+that the policies give it, and the table is of the product's verdicts; how often it was asked is
+told. With --scores it is asked about everything instead, and what the rules and the model say of
+each text goes to FILE as it comes: `guard_fit.py` makes weights of that. A run that is begun again
+with the same FILE goes on; --seconds ends it in time. --rows takes that many of each set, spread
+evenly over it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from common import say, table
+from kept import Kept, json_file, json_lines
+
+from vedette.backends.base import Backend
+from vedette.backends.local import LocalBackend
+from vedette.backends.none import NoModel
+from vedette.batch.answers import answers
+from vedette.cli.bench_run import stopped_by_sigterm
+from vedette.decide.risk import error_bound
+from vedette.errors import VedetteError
+from vedette.tasks.guard.policy_file import DEFAULT, find_policy
+from vedette.tasks.guard.task import Guard
+from vedette.types import Answer, Item
+
+CHUNK = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A set: what it is called, whether its texts are attacks, and the texts."""
+
+    name: str
+    attacks: bool
+    texts: tuple[str, ...]
+
+    def sample(self, rows: int | None) -> list[tuple[int, str]]:
+        """`rows` of them with their numbers, spread evenly."""
+        n = len(self.texts)
+        chosen = range(n) if rows is None or rows >= n else (i * n // rows for i in range(rows))
+        return [(i, self.texts[i]) for i in chosen]
+
+
+def sets_in(folder: Path) -> list[Texts]:
+    """The sets of DATA. Raises `InputError`."""
+
+    def lines(name: str, field: str) -> tuple[str, ...]:
+        return tuple(row[field] for row in json_lines(folder / name, field))
+
+    valid = json_file(folder / "piguard_valid.json")
+    one = json_file(folder / "notinject_one.json")
+    mails = lines("bipia_email.jsonl", "context")
+    orders = [order for some in json_file(folder / "bipia_attacks.json").values() for order in some]
+    planted = [f"{mails[i % len(mails)]}\n{order}" for i, order in enumerate(orders)]
+    return [
+        Texts("wildguard", False, lines("benign_wildguard.jsonl", "text")),
+        Texts("notinject", False, tuple(row["prompt"] for row in one)),
+        Texts("piguard, harmless", False, tuple(r["prompt"] for r in valid if not r["label"])),
+        Texts("bipia, mails", False, mails),
+        Texts("jailbreaks in the wild", True, lines("jailbreaks_inthewild.jsonl", "text")),
+        Texts("purplellama", True, lines("prompt_injection_purplellama.jsonl", "text")),
+        Texts("piguard, attacks", True, tuple(r["prompt"] for r in valid if r["label"])),
+        Texts("bipia, orders in mails", True, tuple(planted)),
+    ]
+
+
+def flags(task: Guard, texts: Iterable[str], backend: Backend) -> list[dict[str, Any]]:
+    """The verdict on each text. Raises the first error."""
+    found = []
+    for _, outcome in answers([Item(id="1", text=text) for text in texts], task, backend):
+        if not isinstance(outcome, Answer):
+            raise outcome
+        found.append({**outcome.value, "asked": outcome.usage.prompt_tokens > 0})
+    return found
+
+
+def share(n: int, of: int) -> str:
+    """A share with its 95% interval (two-sided, Clopper and Pearson)."""
+    low, high = 1 - error_bound(of - n, of, 0.025), error_bound(n, of, 0.025)
+    return f"{n / of:.1%} ({low:.1%} to {high:.1%})"
+
+
+def report(sets: Iterable[Texts], rows: int | None, backend: Backend, *, rules: bool) -> str:
+    """The table of verdicts."""
+    task = Guard(tuple(map(find_policy, DEFAULT)), rules_only=rules)
+    lines: list[list[str]] = []
+    for one in sets:
+        texts = [text for _, text in one.sample(rows)]
+        say(f"{one.name}: {len(texts)} texts")
+        verdicts = flags(task, texts, backend)
+        cells = [one.name, "attacks" if one.attacks else "harmless", str(len(texts))]
+        for policy in DEFAULT:
+            n = sum(verdict["policies"][policy]["flagged"] for verdict in verdicts)
+            cells.append(f"{n / len(texts):.1%}")
+        cells.append(share(sum(verdict["flagged"] for verdict in verdicts), len(texts)))
+        cells.append(f"{sum(verdict['asked'] for verdict in verdicts) / len(texts):.0%}")
+        lines.append(cells)
+    return table(["flagged", "", "texts", *DEFAULT, "by either", "asked"], lines)
+
+
+def score(
+    sets: Sequence[Texts],
+    rows: int | None,
+    backend: Backend,
+    kept: Kept,
+    in_time: Callable[[], bool],
+) -> None:
+    """What rules and model say of every text under every policy, to the file."""
+    for policy, one in product(DEFAULT, sets):
+        task = Guard((find_policy(policy),), ask_all=True)
+        names = {i: f"{policy}/{one.name}/{i}" for i, _ in one.sample(rows)}
+        todo = [(names[i], text) for i, text in one.sample(rows) if kept.get(names[i]) is None]
+        for first in range(0, len(todo), CHUNK):
+            if not in_time():
+                return
+            part = todo[first : first + CHUNK]
+            verdicts = flags(task, [text for _, text in part], backend)
+            for (name, _), verdict in zip(part, verdicts, strict=True):
+                about = {"policy": policy, "set": one.name, "attack": one.attacks}
+                kept.add(name, {**about, **verdict["evidence"]})
+            say(f"{policy}, {one.name}: {first + len(part)} of {len(todo)}")
+
+
+def main() -> int:
+    """Measure, and say what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--model")
+    parser.add_argument("--scores", type=Path)
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    options = parser.parse_args()
+    if options.scores and not options.model:
+        parser.error("--scores needs --model")
+    try:
+        with stopped_by_sigterm():
+            run(options)
+    except VedetteError as error:
+        say(f"error: {error}")
+        return 2
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on with what is in --scores")
+        return 130
+    return 0
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what the command line says. Raises `VedetteError`."""
+    end = time.monotonic() + options.seconds
+    sets = sets_in(options.data)
+    backend: Backend = LocalBackend(options.model) if options.model else NoModel()
+    try:
+        if options.scores:
+            kept = Kept(options.scores, {"model": options.model, **backend.identity})
+            score(sets, options.rows, backend, kept, lambda: time.monotonic() < end)
+        else:
+            print(report(sets, options.rows, backend, rules=options.model is None))
+    finally:
+        backend.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
