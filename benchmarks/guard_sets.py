@@ -36,6 +36,7 @@ from vedette.tasks.guard.policy_file import DEFAULT, find_policy
 from vedette.tasks.guard.task import Guard
 from vedette.types import Answer, Item
 
+POLICIES = (*DEFAULT, "indirect-injection")
 CHUNK = 16
 
 
@@ -95,20 +96,21 @@ def share(n: int, of: int) -> str:
 
 def report(sets: Iterable[Texts], rows: int | None, backend: Backend, *, rules: bool) -> str:
     """The table of verdicts."""
-    task = Guard(tuple(map(find_policy, DEFAULT)), rules_only=rules)
+    task = Guard(tuple(map(find_policy, POLICIES)), rules_only=rules)
     lines: list[list[str]] = []
     for one in sets:
         texts = [text for _, text in one.sample(rows)]
         say(f"{one.name}: {len(texts)} texts")
         verdicts = flags(task, texts, backend)
         cells = [one.name, "attacks" if one.attacks else "harmless", str(len(texts))]
-        for policy in DEFAULT:
+        for policy in POLICIES:
             n = sum(verdict["policies"][policy]["flagged"] for verdict in verdicts)
             cells.append(f"{n / len(texts):.1%}")
-        cells.append(share(sum(verdict["flagged"] for verdict in verdicts), len(texts)))
+        either = [any(one["policies"][name]["flagged"] for name in DEFAULT) for one in verdicts]
+        cells.append(share(sum(either), len(texts)))
         cells.append(f"{sum(verdict['asked'] for verdict in verdicts) / len(texts):.0%}")
         lines.append(cells)
-    return table(["flagged", "", "texts", *DEFAULT, "by either", "asked"], lines)
+    return table(["flagged", "", "texts", *POLICIES, "first two", "asked"], lines)
 
 
 def score(

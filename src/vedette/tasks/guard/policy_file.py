@@ -19,7 +19,14 @@ from vedette.redaction.rules import KINDS
 from .normalise import folded_pattern
 from .policy import KnownModel, Policy, Rule, Weights
 
-BUILT_IN = ("prompt-injection", "jailbreak", "privacy", "secrets", "content")
+BUILT_IN = (
+    "prompt-injection",
+    "indirect-injection",
+    "jailbreak",
+    "privacy",
+    "secrets",
+    "content",
+)
 DEFAULT = ("prompt-injection", "jailbreak")
 
 _TEXTS = ("id", "description", "question")
@@ -32,6 +39,12 @@ _KEYS = {
 _WEIGHTS = {
     "rules_only": ({"bias", "rules", "threshold"}, set[str]()),
     "with_model": ({"bias", "rules", "model", "threshold"}, {"limit", "grey"}),
+}
+
+# For a policy that says nothing of it: rules flag that are worth over 2.5 together.
+_DEFAULT_WEIGHTS = {
+    "rules_only": Weights(bias=-4.0, rules=1.6, threshold=0.5),
+    "with_model": Weights(bias=-4.0, rules=1.6, model=1.0, threshold=0.5),
 }
 
 
@@ -113,8 +126,8 @@ def _base(name: object, where: str) -> Policy | None:
 
 
 def _weights(data: object, key: str, base: Weights | None, where: str) -> Weights:
-    if data is None and base is not None:
-        return base
+    if data is None:
+        return base or _DEFAULT_WEIGHTS[key]
     needed, other = _WEIGHTS[key]
     if not isinstance(data, Mapping) or not needed <= set(data) <= needed | other:
         keys = ", ".join(sorted(needed))
