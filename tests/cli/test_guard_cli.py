@@ -91,6 +91,25 @@ def test_thresholds_are_made_and_hold_for_their_policies_only(vedette, tmp_path)
     assert {row["error"]["code"] for row in found} == {CalibrationMismatch.code}
 
 
+def test_thresholds_give_a_model_its_say_that_no_policy_knows(vedette, tmp_path):
+    policy = 'id = "p"\ndescription = "A parcel."\nquestion = "Is it? Answer yes or no."\n'
+    (tmp_path / "p.toml").write_text(policy, "utf-8")
+    rows = "".join(json.dumps({"text": f"Parcel {n}."}) + "\n" for n in range(40))
+    (tmp_path / "harmless.jsonl").write_text(rows, "utf-8")
+    _, (before, *_), _ = vedette("in.txt", "--policy", "p.toml")
+    assert before["value"]["evidence"]["log_odds"] is None
+    made = ("--calibrate-on", "harmless.jsonl", "--fpr", "0.1", "--out", "t.json", "--quiet")
+    assert vedette("--policy", "p.toml", *made)[0] == 0
+    above = json.loads((tmp_path / "t.json").read_text())["policies"]["p"]["above"]
+    files = ("harmless.jsonl", "--policy", "p.toml", "--thresholds", "t.json", "--quiet")
+    code, found, _ = vedette(*files)
+    values = [row["value"] for row in found]
+    assert code == 0
+    assert all(value["evidence"]["log_odds"] is not None for value in values)
+    assert [value["flagged"] for value in values] == [value["score"] > above for value in values]
+    assert sum(value["flagged"] for value in values) <= 4
+
+
 @pytest.mark.parametrize(
     ("tokens", "said"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import cast
 
 from vedette.redaction.redactor import Redactor
@@ -29,10 +30,15 @@ class Rule:
     def matches(self, text: str, folded: Normalised) -> list[tuple[int, int]]:
         """`[start, end)` in the text of every match that is not empty."""
         if self.kinds:
-            found = Redactor.of(self.kinds).find(text)
+            found = _redactor(self.kinds).find(text)
             return [(span.start, span.end) for span in found if span.kind in self.kinds]
         spans = (match.span() for match in re.finditer(self.pattern, folded.text, re.IGNORECASE))
         return [folded.span(start, end) for start, end in spans if end > start]
+
+
+@lru_cache(maxsize=64)
+def _redactor(kinds: tuple[str, ...]) -> Redactor:
+    return Redactor.of(kinds)
 
 
 @dataclass(frozen=True, slots=True)
