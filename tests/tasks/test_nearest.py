@@ -110,6 +110,27 @@ def test_out_of_scope_needs_examples_and_a_name_of_its_own() -> None:
         Nearest(LABELS, EXAMPLES, in_scope_loss=1.5)
 
 
+def test_examples_of_what_is_out_of_scope_draw_texts_to_it() -> None:
+    strange = LabelledText("my card collection of butterflies", ("other",))
+    without = placed(out_of_scope="other", in_scope_loss=0.2)
+    task = Nearest(LABELS, (*EXAMPLES, strange), out_of_scope="other", in_scope_loss=0.2)
+    known = task.placed(np.array([vector(text) for text in task.texts], np.float32))
+    assert isinstance(known, Nearest)
+    text = "your card collection of butterflies"
+    assert answer(text, without)["label"] == "lost_card"
+    assert answer(text, known)["label"] == "other"
+    assert answer("my card is gone", known)["label"] == "lost_card"
+
+
+def test_a_label_named_out_of_scope_is_that() -> None:
+    labels = (*(Label(f"label {i}") for i in range(MANY + 1)), Label("oos"))
+    shown = tuple(LabelledText(f"text {i}", (f"label {i}",)) for i in range(MANY + 1))
+    task = classifier(labels, shown)
+    assert isinstance(task, Nearest)
+    assert (task.out_of_scope, task.names[-1]) == ("oos", "oos")
+    assert isinstance(classifier((Label("oos"), Label("in"))), Classify)
+
+
 def test_an_example_of_another_label_is_refused() -> None:
     with pytest.raises(LabelError, match="'weather'"):
         Nearest(LABELS, (LabelledText("rain", ("weather",)),))

@@ -19,6 +19,10 @@ MANY = 24
 """With more labels than this a small model no longer tells them apart from their names."""
 
 
+OUT_OF_SCOPE = ("oos", "out_of_scope", "out-of-scope", "out of scope")
+"""Labels that by their name mean "none of the others"."""
+
+
 def classifier(
     labels: tuple[Label, ...],
     examples: tuple[LabelledText, ...] = (),
@@ -34,8 +38,9 @@ def classifier(
     """The task for these labels: scored by the model, or by the nearest examples.
 
     `auto` takes the nearest examples for more than `MANY` labels and wherever `out_of_scope` is an
-    answer, unless an option asks for what only scoring has. Raises `LabelError` for options that
-    do not go together.
+    answer, unless an option asks for what only scoring has. By the nearest examples, a label with
+    one of the names `OUT_OF_SCOPE` is out of scope unless another is named. Raises `LabelError`
+    for options that do not go together.
     """
     only_scored = {"multi": multi, "evidence": evidence, "prior": prior is not None}
     asked = [name for name, is_on in only_scored.items() if is_on]
@@ -62,8 +67,11 @@ def classifier(
             f"{asked[0]} goes with scored labels, not with labels by the nearest examples",
             hint="leave it out, or use --method score without --out-of-scope",
         )
+    named = [label.name for label in labels if label.name in OUT_OF_SCOPE]
+    if named and examples:
+        out_of_scope = out_of_scope or named[0]
     return Nearest(
-        labels=labels,
+        labels=tuple(label for label in labels if label.name != out_of_scope),
         examples=examples,
         instructions=instructions,
         out_of_scope=out_of_scope,

@@ -37,7 +37,7 @@ class Nearest:
     `examples`; the nearest of them count most. The scale of the probabilities is fitted on the
     examples, each left out in turn. With `out_of_scope`, that name is an answer too: for texts
     that are farther from every label than all but the share `in_scope_loss` of the examples are
-    from theirs. `calibrations` say of each answer whether it is kept.
+    from theirs, or nearer to the examples that have that name, if there are any. `calibrations` say of each answer whether it is kept.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
@@ -53,19 +53,21 @@ class Nearest:
 
     def __post_init__(self) -> None:
         known = {label.name for label in check_labels(self.labels)}
+        if self.out_of_scope in known:
+            raise LabelError(f"{self.out_of_scope!r} is a label, so it cannot mean 'none of them'")
         for example in self.examples:
-            if len(example.labels) != 1 or example.labels[0] not in known:
+            if len(example.labels) != 1 or example.labels[0] not in self.names:
                 raise LabelError(
                     f"an example has the label {', '.join(example.labels)!r}, "
                     "which is not one of the list"
                 )
-        if self.out_of_scope in known:
-            raise LabelError(f"{self.out_of_scope!r} is a label, so it cannot mean 'none of them'")
         if not 0 < self.in_scope_loss < 1:
             raise LabelError(f"the loss in scope is {self.in_scope_loss}; it is a share, as 0.05")
-        if self.out_of_scope and len(self.examples) < 1 / self.in_scope_loss:
+        n_in_scope = sum(example.labels[0] in known for example in self.examples)
+        if self.out_of_scope and n_in_scope < 1 / self.in_scope_loss:
             raise LabelError(
-                f"an answer out of scope needs at least {round(1 / self.in_scope_loss)} examples",
+                f"an answer out of scope needs at least {round(1 / self.in_scope_loss)} examples "
+                "of the labels",
                 hint="their distances say how far is too far; give some of each label",
             )
 
@@ -91,10 +93,15 @@ class Nearest:
 
     def placed(self, vectors: NDArray[np.float32]) -> Task:
         """See `Embeds`."""
-        order = {label.name: i for i, label in enumerate(self.labels)}
+        order = {name: i for i, name in enumerate(self.names)}
         owner = [order[example.labels[0]] for example in self.examples]
+        n_labels = len(self.labels)
         index = Index(
-            self.texts, vectors, [*owner, *range(len(self.labels))], n_examples=len(owner)
+            self.texts,
+            vectors,
+            [*owner, *range(n_labels)],
+            n_labels=n_labels,
+            n_examples=len(owner),
         )
         return replace(self, index=index)
 
@@ -140,9 +147,9 @@ class Nearest:
             raise RuntimeError("the task's own texts have not been placed")
         results = yield [self.embed_request(item.text)]
         embedding = embedding_of(results[0])
-        found = self.index.look_up(item.text, np.asarray([embedding.vector], np.float32))
         limit = self.index.limit(self.in_scope_loss) if self.out_of_scope else None
-        logprobs = found.logprobs(limit)
+        found = self.index.look_up(item.text, np.asarray([embedding.vector], np.float32), limit)
+        logprobs = found.logprobs
         value: Json = [*logprobs] if self.only_scores else self._value(logprobs, found)
         return Answer(value=value, usage=embedding.usage)
 
