@@ -37,7 +37,8 @@ class Nearest:
     `examples`; the nearest of them count most. The scale of the probabilities is fitted on the
     examples, each left out in turn. With `out_of_scope`, that name is an answer too: for texts
     that are farther from every label than all but the share `in_scope_loss` of the examples are
-    from theirs, or nearer to the examples that have that name, if there are any. `calibrations` say of each answer whether it is kept.
+    from theirs, or nearer to the examples that have that name, if there are any. `calibrations`
+    say of each answer whether it is kept.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
     """
 
