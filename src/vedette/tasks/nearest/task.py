@@ -144,10 +144,10 @@ class Nearest:
         if not item.text.strip():
             return Answer(value={"label": None}, extra={"empty": True})
         self._check(item, backend)
-        if self.index is None:
-            raise RuntimeError("the task's own texts have not been placed")
         results = yield [self.embed_request(item.text)]
         embedding = embedding_of(results[0])
+        if self.index is None:
+            raise RuntimeError("the task's own texts have not been placed")
         limit = self.index.limit(self.in_scope_loss) if self.out_of_scope else None
         found = self.index.look_up(item.text, np.asarray([embedding.vector], np.float32), limit)
         logprobs = found.logprobs
