@@ -27,7 +27,7 @@ def Classify(
 ) -> ClassifyTask:
     """The classify task, for `map`. `labels`: names, or names with descriptions."""
     return ClassifyTask(
-        labels=_labels(labels),
+        labels=labels_of(labels),
         examples=tuple(LabelledText(text, (label,)) for text, label in examples),
         multi=multi,
         evidence=evidence,
@@ -85,7 +85,8 @@ def ask(
     return cast(dict[str, Json], value["answers"])
 
 
-def _labels(labels: Sequence[str] | dict[str, str] | str) -> tuple[Label, ...]:
+def labels_of(labels: Sequence[str] | dict[str, str] | str) -> tuple[Label, ...]:
+    """Labels from names, names with descriptions, or what `--labels` takes."""
     if isinstance(labels, str):
         return read_labels(labels)
     if isinstance(labels, dict):
