@@ -118,9 +118,9 @@ def read(task: str, *, has_input: bool, may_be_long: bool) -> Evidence:
     for rule in load_rules().rules:  # of a kind's rules the strongest counts
         if (rule.without_input and has_input) or (rule.kind == LONG_DOCUMENT and not may_be_long):
             continue
-        if found := rule.pattern.search(task if rule.kind == SIMPLE else told):
-            if rule.weight > weights[rule.kind]:
-                weights[rule.kind], words[rule.kind] = rule.weight, found.group().strip()
+        found = rule.pattern.search(task if rule.kind == SIMPLE else told)
+        if found and rule.weight > weights[rule.kind]:
+            weights[rule.kind], words[rule.kind] = rule.weight, found.group().strip()
     kind = max(RED_KINDS, key=lambda one: weights[one])
     log_odds = weights[kind] - weights[SIMPLE]
     return Evidence(kind, log_odds, words.get(kind, ""))
