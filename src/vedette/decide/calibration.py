@@ -67,13 +67,15 @@ def calibrate(
     promise: Promise,
     *,
     by_choice: bool = False,
+    has_prior: bool = True,
 ) -> Calibration:
     """Fit one question. `rows` are raw scores (n_rows, n_choices), `right` the right choices.
 
-    The prior is the mean over the rows (batch calibration, Zhou et al. 2023, arXiv 2309.17249).
+    The prior is the mean over the rows (batch calibration, Zhou et al. 2023, arXiv 2309.17249),
+    unless the scores are known to have none.
     Raises `InputError` for an impossible promise.
     """
-    prior = mean_prior(rows)
+    prior = mean_prior(rows) if has_prior else [0.0] * len(choices)
     corrected = [[v - p for v, p in zip(row, prior, strict=True)] for row in rows]
     temperature = fit_temperature(corrected, right)
     decisions = [decide(choices, row, prior, temperature) for row in rows]
