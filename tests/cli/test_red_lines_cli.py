@@ -23,6 +23,8 @@ def call(tmp_path, tiny_full, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.txt").write_text("Lamp 31, rope 4.\n", "utf-8")
     rows = [{"text": "Who signed it?", "letter": "Signed: Ada."}, {"text": SUM, "letter": "3, 4"}]
+    form = {"type": "object", "properties": {"sum": {"type": ["integer", "null"]}}}
+    (tmp_path / "form.json").write_text(json.dumps(form))
     (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
 
     def call(*tokens: str) -> tuple[int, str, str]:
@@ -63,6 +65,7 @@ def test_rows_are_routed_with_a_model(call):
         ("decide", "in.txt", "--ask", "Is the sum of the amounts over 30?"),
         ("decide", "in.txt", "--ask", "Is it late?", "--instructions", SUM),
         ("generate", "in.txt", "--instructions", SUM),
+        ("form", "in.txt", "--schema", "form.json", "--instructions", SUM),
         ("generate", "--prompt", "Who invented the zip?"),
     ],
 )
