@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from vedette.cli import red_lines
 from vedette.cli.job import JobOptions
 from vedette.cli.main import run
 from vedette.cli.red_lines import refuse_red_lines
@@ -103,3 +104,11 @@ def test_a_server_of_somebody_else_may_have_a_model_of_any_size(backend, is_refu
             refuse_red_lines([SUM], options, force=False)
     else:
         refuse_red_lines([SUM], options, force=False)
+
+
+def test_a_model_with_many_parameters_is_no_small_one(tiny_full, monkeypatch):
+    options = JobOptions(model=str(tiny_full))
+    with pytest.raises(RedLine):
+        refuse_red_lines([SUM], options, force=False)
+    monkeypatch.setattr(red_lines, "SMALL_PARAMETERS", 100)
+    refuse_red_lines([SUM], options, force=False)
