@@ -72,6 +72,7 @@ def test_triage_asks_all_of_one_reading_with_lists_of_your_own():
     assert len({ask.prompt.messages[-1].content[: ask.prompt.shared_chars] for ask in about}) == 1
     assert list(answer.value["answers"]) == ["category", "urgency", "angry", "team"]
     assert set(answer.value["answers"]["team"]["probabilities"]) == {"harbour", "yard"}
+    assert answer.value["answers"]["angry"]["type"] == "noul"
     assert "- harbour: ships" in user_text(about[-1])
     with pytest.raises(LabelError, match="duplicates"):
         build.triage((Label("a"), Label("a")))
@@ -83,14 +84,14 @@ def test_listed_tags_are_those_over_the_threshold_the_likeliest_first():
     def respond(ask):
         if user_text(ask).startswith(tuple(load_prompt("decide")["content_free"])):
             return scores(math.log(0.5), math.log(0.5))
-        p = next(p for name, p in odds.items() if f"about {name}" in user_text(ask))
+        p = next(p for name, p in odds.items() if f'label "{name}"' in user_text(ask))
         return scores(math.log(p), math.log(1 - p))
 
     labels = (Label("sport", "games"), Label("food"), Label("money"))
     task = build.listed_tags(labels, threshold=0.5)
     answer, asked = run_by_hand(task, "x", respond)
     assert answer.value == {"tags": ["food", "sport"], "probabilities": odds}
-    assert "about sport (games)?" in user_text(asked[0][0])
+    assert 'label "sport" (games) apply' in user_text(asked[0][0])
     first = run_by_hand(build.listed_tags(labels, most=1, threshold=0.5), "x", respond)[0]
     assert first.value["tags"] == ["food"]
     strict = run_by_hand(build.listed_tags(labels, threshold=0.95), "x", respond)[0]

@@ -20,6 +20,7 @@ from .listed_tags import ListedTags
 MOST_TAGS = 5
 TAG_CHARACTERS = 30
 TAG_THRESHOLD = 0.5
+ANGRY = "angry"
 
 
 def sentiment(*, prior: str = "stream") -> Classify:
@@ -40,15 +41,14 @@ def triage(categories: tuple[Label, ...] = (), teams: tuple[Label, ...] = ()) ->
     cannot be used.
     """
     given = {"category": categories, "team": teams}
-    return Decide(
-        questions=tuple(
-            _with_options(question, given.get(question.id, ()))
-            for question in parse_questions(load_preset("triage")["questions"])
-        )
-    )
+    asked = parse_questions(load_preset("triage")["questions"])
+    return Decide(questions=tuple(_own(one, given.get(one.id, ())) for one in asked))
 
 
-def _with_options(question: Question, labels: tuple[Label, ...]) -> Question:
+def _own(question: Question, labels: tuple[Label, ...]) -> Question:
+    """The question with options of the user's own; `angry` answered as yes or no."""
+    if question.id == ANGRY:
+        return replace(question, kind="noul")
     if not labels:
         return question
     options = tuple(Option(one.name, one.description) for one in check_labels(labels))
