@@ -35,7 +35,7 @@ def Classify(
     With `out_of_scope` that name is answered where a text is far from all examples.
     """
     return classifier(
-        _labels(labels),
+        labels_of(labels),
         tuple(LabelledText(text, (label,)) for text, label in examples),
         multi=multi,
         evidence=evidence,
@@ -95,7 +95,8 @@ def ask(
     return cast(dict[str, Json], value["answers"])
 
 
-def _labels(labels: Sequence[str] | dict[str, str] | str) -> tuple[Label, ...]:
+def labels_of(labels: Sequence[str] | dict[str, str] | str) -> tuple[Label, ...]:
+    """Labels from names, names with descriptions, or what `--labels` takes."""
     if isinstance(labels, str):
         return read_labels(labels)
     if isinstance(labels, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.cli.red_lines import refuse_red_lines
 
 
 def classify(
@@ -18,6 +19,7 @@ def classify(
     evidence: bool = False,
     thresholds: str | None = None,
     instructions: str = "",
+    force: bool = False,
     options: JobOptions | None = None,
 ) -> int:
     """Give each text one label, or several with --multi, by scoring them.
@@ -51,6 +53,8 @@ def classify(
         whether it is kept ("keep"). It takes the place of --prior.
     instructions
         A sentence more for the model.
+    force
+        Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.tasks.calibrations import read_calibrations
     from vedette.tasks.classifier import classifier
@@ -58,6 +62,8 @@ def classify(
     from vedette.tasks.labels import read_labels
 
     check_paths(paths, classify)
+    options = options or JobOptions()
+    refuse_red_lines([instructions], options, force=force)
     rows = label_examples(read_text(examples, "examples"), examples) if examples else ()
     task = classifier(
         read_labels(labels),
@@ -70,4 +76,4 @@ def classify(
         calibrations=read_calibrations(thresholds) if thresholds else None,
         instructions=instructions,
     )
-    return run_job(task, paths, options or JobOptions())
+    return run_job(task, paths, options)

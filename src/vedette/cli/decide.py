@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.cli.red_lines import refuse_red_lines
 
 
 def decide(
@@ -16,6 +17,7 @@ def decide(
     prior: Literal["content-free", "none"] = "content-free",
     both_orders: bool = False,
     instructions: str = "",
+    force: bool = False,
     options: JobOptions | None = None,
 ) -> int:
     """Answer closed questions about each text by scoring: yes or no, a choice, ordered levels.
@@ -37,6 +39,8 @@ def decide(
         Put each question with its answers in reverse too, and take the mean.
     instructions
         A sentence more for the model.
+    force
+        Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.decide.question import ask as parse
     from vedette.decide.question import read_questions
@@ -46,7 +50,10 @@ def decide(
     asked = [parse(spec, number) for number, spec in enumerate(ask or (), start=1)]
     if questions is not None:
         asked += read_questions(read_text(questions, "questions"), questions)
+    options = options or JobOptions()
+    asks = [*(one.instructions for one in asked), instructions]
+    refuse_red_lines(asks, options, force=force)
     task = Decide(
         questions=tuple(asked), prior=prior, both_orders=both_orders, instructions=instructions
     )
-    return run_job(task, paths, options or JobOptions())
+    return run_job(task, paths, options)
