@@ -17,8 +17,11 @@ from vedette.errors import (
     RateLimited,
     ServerUnreachable,
 )
+from vedette.tasks.classifier import classifier
 from vedette.tasks.classify import Classify
-from vedette.tasks.gate import Gate, GatedClassify
+from vedette.tasks.gate import Gate, GatedClassify, gated_subject
+from vedette.tasks.generate import Generate
+from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label
 from vedette.types import Constraint, Item
 
@@ -160,6 +163,15 @@ def test_a_gate_needs_tiers_thresholds_and_a_share():
     for share in (-0.1, 1.1, float("nan")):
         with pytest.raises(InputError, match="from 0 to 1"):
             gate(audit=share)
+
+
+def test_what_cannot_stand_before_a_gate_is_refused_with_what_can():
+    examples = (LabelledText("so so", ("good",)), LabelledText("well", ("bad",)))
+    nearest = classifier((Label("good"), Label("bad")), examples, method="nearest")
+    with pytest.raises(InputError, match="--method score"):
+        gated_subject(nearest)
+    with pytest.raises(InputError, match="generate cannot be escalated"):
+        gated_subject(Generate())
 
 
 def test_thresholds_are_the_small_models_and_are_refused_for_another():

@@ -13,10 +13,7 @@ from vedette.tasks.calibrations import Calibrations
 from vedette.tasks.classify import QUESTION, Classify
 from vedette.types import Json
 
-from .subject import Verdict
-
-LARGER_PRIOR = "none"
-"""Rows that come here are those in doubt: no fair mixture, so their mean is no prior."""
+from .subject import CALIBRATE, LARGER_PRIOR, NO_THRESHOLDS, Verdict
 
 
 @dataclass(frozen=True)
@@ -27,10 +24,7 @@ class GatedClassify:
 
     def __post_init__(self) -> None:
         if self.task.calibrations is None:
-            raise InputError(
-                "what goes to a larger model is decided by thresholds, and there are none",
-                hint="vedette calibrate finds them on labelled rows of yours",
-            )
+            raise InputError(NO_THRESHOLDS, hint=CALIBRATE)
 
     @property
     def calibrations(self) -> Calibrations:

@@ -10,6 +10,12 @@ from vedette.tasks.base import Task
 from vedette.tasks.calibrations import Calibrations
 from vedette.types import Json
 
+LARGER_PRIOR = "none"
+"""Rows that come to a larger model are those in doubt: no fair mixture to measure a prior on."""
+
+NO_THRESHOLDS = "what goes to a larger model is decided by thresholds, and there are none"
+CALIBRATE = "vedette calibrate finds them on labelled rows of yours"
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
