@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 
 import pytest
 
 import vedette
 from vedette.api import shared
-from vedette.decide.calibration import Calibration, Promise
+from vedette.decide.calibration import Promise, calibrate
 from vedette.decide.risk import Threshold
 from vedette.errors import CalibrationMismatch, InputError
 from vedette.tasks.calibrations import Calibrations
@@ -32,16 +33,9 @@ def tiers(tiny_full, tiny_sliding, monkeypatch, tmp_path):
 def thresholds(path, model: str, above: float) -> str:
     """A file that keeps what is over `above` with this model."""
     task = vedette.Classify(LABELS)
-    one = Calibration(
-        choices=tuple(LABELS),
-        log_prior=(math.log(0.5), math.log(0.5)),
-        temperature=1.0,
-        promise=Promise(),
-        threshold=Threshold(above, 0.05, 10, 0, 20),
-        by_choice=None,
-        histogram=(0.1,) * 10,
-        n_rows=20,
-    )
+    rows = [[math.log(p), math.log(1 - p)] for p in (0.9, 0.1)] * 10
+    fitted = calibrate(LABELS, rows, [0, 1] * 10, Promise())
+    one = replace(fitted, threshold=Threshold(above, 0.05, 10, 0, 20))
     key = task.key(shared.backend_of(model, None))
     Calibrations("classify", key, {"label": one}).write(str(path))
     return str(path)

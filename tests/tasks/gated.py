@@ -9,7 +9,7 @@ from typing import Any
 from scripted import WordBackend, completion, scores
 
 from vedette.backends.tiers import Tiers
-from vedette.decide.calibration import Calibration, Promise
+from vedette.decide.calibration import Calibration, Promise, calibrate
 from vedette.decide.risk import Threshold
 from vedette.tasks.calibrations import Calibrations
 from vedette.tasks.classify import QUESTION, Classify
@@ -18,7 +18,6 @@ from vedette.tasks.labels import Label
 from vedette.types import Request
 
 SMALL, LARGE = "small-model", "large-model"
-EVEN = math.log(0.5)
 
 
 class Tier(WordBackend):
@@ -46,14 +45,16 @@ def tiers(**large: Any) -> Tiers:
 
 
 def calibration(above: float | None = 0.8, **changes: Any) -> Calibration:
-    """Keeps what is over 0.8, having promised at most 10% wrong."""
-    made = Calibration(
-        choices=("good", "bad"),
-        log_prior=(EVEN, EVEN),
-        temperature=1.0,
-        promise=Promise(alpha=0.1, delta=0.05),
+    """Fitted on rows that are right as often as they are sure, and even between the choices.
+
+    Keeps what is over 0.8, having promised at most 10% wrong.
+    """
+    rows = [[math.log(p), math.log(1 - p)] for p in (0.9, 0.1)] * 50
+    right = [number % 2 if number >= 10 else 1 - number % 2 for number in range(100)]
+    fitted = calibrate(("good", "bad"), rows, right, Promise(alpha=0.1, delta=0.05))
+    made = replace(
+        fitted,
         threshold=None if above is None else Threshold(above, 0.09, 100, 4, 200),
-        by_choice=None,
         histogram=(0, 0, 0, 0, 0, 0.1, 0.1, 0.1, 0.2, 0.5),
         n_rows=200,
     )
