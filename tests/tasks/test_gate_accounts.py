@@ -60,6 +60,23 @@ def test_what_is_saved_is_estimated_from_the_rows_that_both_were_asked():
     assert ("money", "0.0006 spent, about 0.0017 saved") in found.facts()
 
 
+def test_of_a_row_with_several_questions_only_those_that_were_not_asked_are_saved():
+    known = Calibrations("decide", "key", {"a": calibration(), "b": calibration()})
+    found = GateAccounts((SMALL, LARGE), known, 0.02, None)
+    kept = {"small": "good", "confidence": 0.9, "keep": True}
+    doubt = {"small": "good", "confidence": 0.6, "keep": False, "large": "bad"}
+    usage = {"prompt_tokens": 200, "completion_tokens": 0}
+    half = {"prompt_tokens": 200 + 150, "completion_tokens": 4}
+    large = {"prompt_tokens": 150, "completion_tokens": 4}
+    found.add(
+        {"usage": half, "gate": {"a": kept, "b": doubt}, "large_usage": large}, repeated=False
+    )
+    found.add({"usage": usage, "gate": {"a": kept, "b": kept}}, repeated=False)
+    # 150 tokens where the small one took 100, so 150 for the other half and 300 for a whole row
+    saved = found.as_dict()["saved_estimate"]
+    assert saved == {"rows": 1, "prompt_tokens": 450, "completion_tokens": 12}
+
+
 def test_where_the_larger_model_was_asked_nothing_the_small_ones_prompts_are_the_estimate():
     saved = filled([line()] * 3).as_dict()["saved_estimate"]
     assert saved == {"rows": 3, "prompt_tokens": 300, "completion_tokens": 0}

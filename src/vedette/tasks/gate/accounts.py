@@ -55,7 +55,8 @@ class GateAccounts:
         self._price = price
         self._small = Tokens()  # of all rows
         self._large = Tokens()  # of the rows that the large one was asked
-        self._small_of_asked = Tokens()  # of the same rows
+        self._asked = self._not_asked = 0  # questions, of the large one
+        self._prompt_of_asked = 0.0  # the small one's prompt tokens for the same questions
 
     def add(self, line: Mapping[str, Json], *, repeated: bool) -> None:
         """See `Accounts`. Rows without text, and rows without an answer, went nowhere."""
@@ -70,33 +71,37 @@ class GateAccounts:
             self.questions[name].add(told, repeated=repeated)
         if not repeated:
             self.failed_audits += "audit_failed" in line
-            self._add_tokens(line)
+            n_asked = sum("large" in told for told in gate.values())
+            self._asked += n_asked
+            self._not_asked += len(gate) - n_asked
+            self._add_tokens(line, n_asked / len(gate))
 
-    def _add_tokens(self, line: Mapping[str, Json]) -> None:
+    def _add_tokens(self, line: Mapping[str, Json], share_asked: float) -> None:
         both = cast(dict[str, int], line["usage"])
         large = cast(dict[str, int], line.get("large_usage", {}))
         prompt, completion = (
             both[name] - large.get(name, 0) for name in ("prompt_tokens", "completion_tokens")
         )
         self._small.add(prompt, completion)
+        self._prompt_of_asked += prompt * share_asked
         if large:
             self._large.add(large["prompt_tokens"], large["completion_tokens"])
-            self._small_of_asked.add(prompt, completion)
 
     @property
     def saved(self) -> Tokens:
-        """An estimate of what the rows that the large one was not asked would have cost there.
+        """An estimate of what the large one would have taken for what it was not asked.
 
         Prompts are to the small one's as they are where both were asked, answers as long as the
         mean there. Where the large one was asked nothing, prompts are taken to be the small one's,
-        and answers cannot be known.
+        and answers cannot be known. `rows` are those that are the small one's alone.
         """
         rows = self._small.rows - self._large.rows
-        prompt = self._small.prompt - self._small_of_asked.prompt
-        if not self._large.rows:
+        prompt = self._small.prompt - self._prompt_of_asked
+        if not self._asked:
             return Tokens(rows, prompt, 0)
-        ratio = self._large.prompt / max(1, self._small_of_asked.prompt)
-        return Tokens(rows, prompt * ratio, rows * self._large.completion / self._large.rows)
+        ratio = self._large.prompt / max(1, self._prompt_of_asked)
+        per_answer = self._large.completion / self._asked
+        return Tokens(rows, prompt * ratio, self._not_asked * per_answer)
 
     def as_dict(self) -> dict[str, Json]:
         """See `Accounts`."""
