@@ -13,7 +13,7 @@ import orjson
 
 from vedette.backends.base import Backend
 from vedette.errors import DiskFull, FileError, InputError
-from vedette.tasks.base import Embeds, Learner, ShowsSchema, Task
+from vedette.tasks.base import Accountable, Embeds, Learner, ShowsSchema, Task
 from vedette.types import Item
 
 from .drive import RETRY_AFTER_S, Driver
@@ -143,6 +143,9 @@ class _Runner:
         self._total: int | None = None
         self._schema_tokens = 0
         self._counts_before = dict(job.backend.counts)
+        task = job.task
+        self._accounts = task.accounts(job.backend) if isinstance(task, Accountable) else None
+        self._accounted: set[bytes] = set()
         self._items = self._errors = self._asked = self._done_again = 0
         self._from_journal = self._duplicates = self._bad_rows = 0
         self._began_s = time.monotonic()
@@ -189,7 +192,8 @@ class _Runner:
             interrupted=self._interrupt.requested,
             out=self._job.out,
             journal=journal,
-            notes=notes,
+            notes=(*notes, *(self._accounts.notes() if self._accounts else ())),
+            accounts=self._accounts,
         )
 
     def _backend_counts(self) -> dict[str, int]:
@@ -317,7 +321,19 @@ class _Runner:
             self._window.popleft()
             self._items += 1
             self._errors += is_error(body)
+            self._account(key, body)
         self._report()
+
+    def _account(self, key: bytes | None, body: bytes) -> None:
+        """Have the task count a line that is written; one of a resumed job comes from its journal.
+
+        `key` is None for a row that could not be read.
+        """
+        if self._accounts is None:
+            return
+        self._accounts.add(orjson.loads(body), repeated=key in self._accounted)
+        if key is not None:
+            self._accounted.add(key)
 
     def _stop(self) -> None:
         """Cancel what is under way, keep what has its answer nevertheless."""

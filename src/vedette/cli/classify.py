@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from vedette.cli.escalation import EscalationOptions
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 from vedette.cli.red_lines import refuse_red_lines
 
@@ -20,6 +21,7 @@ def classify(
     thresholds: str | None = None,
     instructions: str = "",
     force: bool = False,
+    escalation: EscalationOptions | None = None,
     options: JobOptions | None = None,
 ) -> int:
     """Give each text one label, or several with --multi, by scoring them.
@@ -59,6 +61,7 @@ def classify(
     from vedette.tasks.calibrations import read_calibrations
     from vedette.tasks.classifier import classifier
     from vedette.tasks.examples import label_examples
+    from vedette.tasks.gate import gated_subject
     from vedette.tasks.labels import read_labels
 
     check_paths(paths, classify)
@@ -76,4 +79,6 @@ def classify(
         calibrations=read_calibrations(thresholds) if thresholds else None,
         instructions=instructions,
     )
-    return run_job(task, paths, options)
+    escalation = escalation or EscalationOptions()
+    gated = escalation.gate(lambda: gated_subject(task), has_thresholds=thresholds is not None)
+    return run_job(gated or task, paths, options, larger=escalation.escalate_to)

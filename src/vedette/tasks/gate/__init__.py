@@ -1,0 +1,18 @@
+"""Answers that a calibration does not vouch for go to a larger model, and are accounted for."""
+
+from .classify import GatedClassify
+from .kinds import gated_subject
+from .price import Price, parse_price
+from .subject import Subject, Verdict
+from .task import AUDIT_SHARE, Gate
+
+__all__ = [
+    "AUDIT_SHARE",
+    "Gate",
+    "GatedClassify",
+    "Price",
+    "Subject",
+    "Verdict",
+    "gated_subject",
+    "parse_price",
+]
