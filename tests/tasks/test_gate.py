@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from gated import LARGE, SMALL, Tier, answering, calibration, gate, tiers
-from scripted import ONE_EACH, WordBackend, run_by_hand
+from scripted import ONE_EACH, WordBackend, run_by_hand, scores
 
+from vedette.backends.tiers import Tiers
 from vedette.errors import (
     CalibrationMismatch,
     Cancelled,
@@ -17,13 +19,15 @@ from vedette.errors import (
     RateLimited,
     ServerUnreachable,
 )
-from vedette.tasks.classifier import classifier
-from vedette.tasks.classify import Classify
-from vedette.tasks.gate import Gate, GatedClassify, gated_subject
+from vedette.tasks.base import Embeds
+from vedette.tasks.calibrations import Calibrations
+from vedette.tasks.classify import QUESTION, Classify
+from vedette.tasks.gate import Gate, GatedClassify, gate_of
 from vedette.tasks.generate import Generate
 from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label
-from vedette.types import Constraint, Item
+from vedette.tasks.nearest.task import Nearest
+from vedette.types import Constraint, Embedding, EmbedRequest, Item
 
 ITEM = Item(id="1", text="so so")
 ONE = {"prompt_tokens": 10, "completion_tokens": 1}
@@ -170,12 +174,35 @@ def test_a_gate_needs_tiers_thresholds_and_a_share():
 
 
 def test_what_cannot_stand_before_a_gate_is_refused_with_what_can():
-    examples = (LabelledText("so so", ("good",)), LabelledText("well", ("bad",)))
-    nearest = classifier((Label("good"), Label("bad")), examples, method="nearest")
-    with pytest.raises(InputError, match="--method score"):
-        gated_subject(nearest)
     with pytest.raises(InputError, match="generate cannot be escalated"):
-        gated_subject(Generate())
+        gate_of(Generate())
+
+
+def test_labels_by_the_nearest_examples_are_read_out_to_the_larger_model():
+    examples = (LabelledText("so so", ("good",)), LabelledText("well", ("bad",)))
+    labels = (Label("good"), Label("bad", "not good"))
+    nearest = Nearest(labels, examples, out_of_scope="other", in_scope_loss=0.5)
+    none_kept = replace(
+        calibration(None), choices=("good", "bad", "other"), log_prior=(0.0, 0.0, 0.0)
+    )
+    known = Calibrations("classify", nearest.key(Tier(SMALL)), {QUESTION: none_kept})
+    task = gate_of(replace(nearest, calibrations=known), audit=0.0)
+    assert isinstance(task, Embeds)
+    vectors = np.random.default_rng(1).normal(size=(len(task.texts), 5)).astype(np.float32)
+
+    two = Tiers([Tier(SMALL, can_embed=True), Tier(LARGE)])
+
+    def respond(ask):
+        if isinstance(ask, EmbedRequest):
+            return Embedding(vector=(1.0, 0.0, 0.0, 0.0, 0.0), usage=ONE_EACH)
+        assert ask.tier == 1
+        assert ask.choices == ("good", "bad", "other")
+        assert "none of the others" in ask.prompt.messages[0].content
+        return scores(-5.0, -0.1, -5.0)
+
+    found, _ = run_by_hand(task.placed(vectors), ITEM, respond, two)
+    assert found.value["label"] == "bad"
+    assert found.value["tier"] == LARGE
 
 
 def test_thresholds_are_the_small_models_and_are_refused_for_another():

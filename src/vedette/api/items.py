@@ -9,7 +9,7 @@ from typing import Any, cast
 from vedette.batch.answers import answers
 from vedette.errors import VedetteError
 from vedette.tasks.base import Task
-from vedette.tasks.gate import Gate, gated_subject
+from vedette.tasks.gate import gate_of
 from vedette.types import Answer, Item, Json
 
 from .shared import Answerer, backend_of, tiers_of
@@ -31,7 +31,7 @@ def map(
     what is under way.
     """
     if escalate_to is not None:
-        task = Gate(gated_subject(task), audit=0.0)
+        task = gate_of(task, audit=0.0)
         found = answers(_items(items), task, tiers_of(model, backend, escalate_to), workers)
     else:
         found = answers(_items(items), task, backend_of(model, backend), workers)

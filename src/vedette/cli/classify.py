@@ -61,7 +61,6 @@ def classify(
     from vedette.tasks.calibrations import read_calibrations
     from vedette.tasks.classifier import classifier
     from vedette.tasks.examples import label_examples
-    from vedette.tasks.gate import gated_subject
     from vedette.tasks.labels import read_labels
 
     check_paths(paths, classify)
@@ -80,5 +79,5 @@ def classify(
         instructions=instructions,
     )
     escalation = escalation or EscalationOptions()
-    gated = escalation.gate(lambda: gated_subject(task), has_thresholds=thresholds is not None)
+    gated = escalation.gate(task, has_thresholds=thresholds is not None)
     return run_job(gated or task, paths, options, larger=escalation.escalate_to)

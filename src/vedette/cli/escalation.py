@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,8 @@ from cyclopts import Parameter
 from vedette.errors import InputError
 
 if TYPE_CHECKING:
-    from vedette.tasks.gate import Gate, Subject
+    from vedette.tasks.base import Task
+    from vedette.tasks.gate import Gate
 
 
 @Parameter(name="*")
@@ -26,13 +26,13 @@ class EscalationOptions:
     price: str | None = None
     "INPUT[,OUTPUT] for a million tokens there: the summary then tells money too."
 
-    def gate(self, subject: Callable[[], Subject], *, has_thresholds: bool) -> Gate | None:
-        """The task of `subject` behind a gate, or None where nothing is escalated.
+    def gate(self, task: Task, *, has_thresholds: bool) -> Gate | None:
+        """The task behind a gate, or None where nothing is escalated.
 
         Raises `InputError` for options that have no effect, or lack what they need.
         """
         from vedette.backends.address import parse_address
-        from vedette.tasks.gate import AUDIT_SHARE, Gate, parse_price
+        from vedette.tasks.gate import AUDIT_SHARE, gate_of, parse_price
 
         if self.escalate_to is None:
             for name in ("audit", "price"):
@@ -45,8 +45,8 @@ class EscalationOptions:
                 "--escalate-to needs --thresholds: which answers can be kept must be measured",
                 hint="vedette calibrate finds the thresholds on labelled rows of yours",
             )
-        return Gate(
-            subject(),
+        return gate_of(
+            task,
             audit=AUDIT_SHARE if self.audit is None else self.audit,
             price=parse_price(self.price) if self.price is not None else None,
         )

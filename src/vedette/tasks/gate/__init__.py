@@ -1,7 +1,7 @@
 """Answers that a calibration does not vouch for go to a larger model, and are accounted for."""
 
 from .classify import GatedClassify
-from .kinds import gated_subject
+from .kinds import gate_of
 from .price import Price, parse_price
 from .subject import Subject, Verdict
 from .task import AUDIT_SHARE, Gate
@@ -13,6 +13,6 @@ __all__ = [
     "Price",
     "Subject",
     "Verdict",
-    "gated_subject",
+    "gate_of",
     "parse_price",
 ]

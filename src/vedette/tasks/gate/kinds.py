@@ -8,17 +8,18 @@ from vedette.tasks.classify import Classify
 from vedette.tasks.nearest.task import Nearest
 
 from .classify import GatedClassify
-from .subject import Subject
+from .nearest import PlacedGate
+from .price import Price
+from .task import AUDIT_SHARE, Gate
 
 
-def gated_subject(task: Task) -> Subject:
-    """The task, as a gate needs it. Raises `InputError` for one without thresholds, or of a kind
-    that has none."""
-    if isinstance(task, Classify):
-        return GatedClassify(task)
+def gate_of(task: Task, *, audit: float = AUDIT_SHARE, price: Price | None = None) -> Gate:
+    """The task behind a gate.
+
+    Raises `InputError` for one without thresholds, or of a kind that has none.
+    """
     if isinstance(task, Nearest):
-        raise InputError(
-            "labels by the nearest examples cannot be escalated yet",
-            hint="score them, with --method score",
-        )
+        return PlacedGate(GatedClassify(task), audit, price)
+    if isinstance(task, Classify):
+        return Gate(GatedClassify(task), audit, price)
     raise InputError(f"{task.name} cannot be escalated", hint="classify can")
