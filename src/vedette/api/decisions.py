@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from vedette.decide.question import ask as one_line
 from vedette.decide.question import parse_questions
+from vedette.tasks.calibrations import read_calibrations
 from vedette.tasks.classify import Classify as ClassifyTask
 from vedette.tasks.decide import Decide as DecideTask
 from vedette.tasks.label_prompt import LabelledText
@@ -60,28 +61,45 @@ async def aclassify(
     return cast(dict[str, Json], answer)
 
 
-def Decide(questions: Sequence[str] | dict[str, Any], *, both_orders: bool = False) -> DecideTask:
+def Decide(
+    questions: Sequence[str] | dict[str, Any],
+    *,
+    both_orders: bool = False,
+    thresholds: str | None = None,
+    explain: bool = False,
+) -> DecideTask:
     """The decide task, for `map`.
 
     `questions`: lines such as `"Which team? billing|shipping"`, or an object in the form of the
-    System One protocol.
+    System One protocol. `thresholds` is a file that `vedette calibrate decide` wrote: each answer
+    then has `keep`. `explain` adds what moved each answer.
     """
     if isinstance(questions, dict):
         typed = parse_questions(questions)
     else:
         typed = tuple(one_line(line, number) for number, line in enumerate(questions, start=1))
-    return DecideTask(questions=typed, both_orders=both_orders)
+    return DecideTask(
+        questions=typed,
+        both_orders=both_orders,
+        calibrations=read_calibrations(thresholds) if thresholds else None,
+        explain=explain,
+    )
 
 
 def ask(
     text: str,
     questions: Sequence[str] | dict[str, Any],
     *,
+    thresholds: str | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
 ) -> dict[str, Json]:
-    """The answer to each question about one text, by its id. `backend`: see `extract`."""
-    value = cast(dict[str, Json], one(Decide(questions), text, model, backend))
+    """The answer to each question about one text, by its id.
+
+    `thresholds`: see `Decide`. `backend`: see `extract`.
+    """
+    task = Decide(questions, thresholds=thresholds)
+    value = cast(dict[str, Json], one(task, text, model, backend))
     return cast(dict[str, Json], value["answers"])
 
 

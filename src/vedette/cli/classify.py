@@ -15,6 +15,7 @@ def classify(
     prior: Literal["stream", "content-free", "none"] = "stream",
     evidence: bool = False,
     thresholds: str | None = None,
+    explain: bool = False,
     instructions: str = "",
     options: JobOptions | None = None,
 ) -> int:
@@ -40,6 +41,8 @@ def classify(
     thresholds
         A file that vedette calibrate wrote for this model and these labels: each answer then says
         whether it is kept ("keep"). It takes the place of --prior.
+    explain
+        Add to each answer what moved it: the odds as scored, the prior, the temperature.
     instructions
         A sentence more for the model.
     """
@@ -57,6 +60,7 @@ def classify(
         prior=prior,
         evidence=evidence,
         calibrations=read_calibrations(thresholds) if thresholds else None,
+        explain=explain,
         instructions=instructions,
     )
     return run_job(task, paths, options or JobOptions())
