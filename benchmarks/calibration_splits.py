@@ -6,12 +6,14 @@ Each FILE has rows {"text", "label"}; its labels are those that the rows have, i
 order, or those of --labels (a list or a label file, as for classify). --rows of them, chosen at
 random, are scored by the model; the scores are kept in --scores, and with all of them there no
 model is loaded. Then, --splits times: calibrate on --fit rows chosen at random (a third of a set
-that has fewer than twice as many), and test on all the others. Told are medians over the splits:
-the share of right answers and the expected calibration error (ten equal bins) before and after; and
-for each promise: how many splits found a threshold, how many of all splits had more than alpha
-wrong among the kept test rows, how many of these by more than chance (binomial, 5%), and the
-share of the test rows that was kept. The test rows are a sample too: a promise that holds exactly
-shows more than alpha on them now and then.
+that has fewer than twice as many), and test on all the others.
+
+Told are medians over the splits: the share of right answers and the expected calibration error
+(ten equal bins) before and after, what the latter stays under in 90% of the splits, and what
+confidences that hold exactly would show on as many rows ("if exact"). For each promise: how many
+splits found a threshold, how many of all splits had more than alpha wrong among the kept test rows,
+how many of these by more than chance (binomial, 5%), and the share of the test rows that was kept.
+The test rows are a sample too: a promise that holds exactly shows more than alpha now and then.
 """
 
 from __future__ import annotations
@@ -140,7 +142,10 @@ def one_split(data: Scored, n_fit: int, seed: int) -> dict[str, Any]:
         judged = data.judged(decisions, test)
         found["promises"].append(outcome_of(fitted, decisions, judged))
     raw = data.judged([decide(data.choices, data.rows[i]) for i in test], test)
-    for name, rows in (("raw", raw), ("calibrated", judged)):
+    # The same confidences, each right as often as it says.
+    chance = random.Random(f"exact {seed}")
+    exact = [Judged(row.confidence, chance.random() < row.confidence) for row in judged]
+    for name, rows in (("raw", raw), ("calibrated", judged), ("exact", exact)):
         found[f"{name}_right"] = sum(row.is_right for row in rows) / len(rows)
         found[f"{name}_ece"] = expected_calibration_error(rows)
     return found
@@ -150,7 +155,7 @@ def splits(data: Scored, n_fit: int, n_splits: int) -> dict[str, Any]:
     n_fit = n_fit if len(data.rows) >= 2 * n_fit else len(data.rows) // 3
     found = [one_split(data, n_fit, seed) for seed in range(n_splits)]
     summary: dict[str, Any] = {"set": data.name, "fit": n_fit, "test": len(data.rows) - n_fit}
-    for key in ("raw_right", "calibrated_right", "raw_ece", "calibrated_ece"):
+    for key in ("raw_right", "calibrated_right", "raw_ece", "calibrated_ece", "exact_ece"):
         summary[key] = statistics.median(one[key] for one in found)
     eces = sorted(one["calibrated_ece"] for one in found)
     summary["ece_mean"] = statistics.mean(eces)
@@ -167,14 +172,14 @@ def splits(data: Scored, n_fit: int, n_splits: int) -> dict[str, Any]:
 
 
 def shown(found: Sequence[dict[str, Any]], n_splits: int) -> str:
-    head = ["set", "fit + test", "right", "then", "ECE", "then", "90%"]
+    head = ["set", "fit + test", "right", "then", "ECE", "then", "90%", "if exact"]
     for promise in PROMISES:
         head += [f"a={promise.alpha:g} found", "broken", "by more", "kept"]
     rows = []
     for one in found:
         row = [one["set"], f"{one['fit']} + {one['test']}"]
         row += [f"{one[key]:.1%}" for key in ("raw_right", "calibrated_right")]
-        row += [f"{one[key]:.3f}" for key in ("raw_ece", "calibrated_ece", "ece_90")]
+        row += [f"{one[key]:.3f}" for key in ("raw_ece", "calibrated_ece", "ece_90", "exact_ece")]
         for promise in PROMISES:
             end = one[f"alpha {promise.alpha:g}"]
             row += [f"{end[key]}" for key in ("found", "broken", "by_more_than_chance")]

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .closed import Decision, decide, mean_prior
+from .closed import Decision, decide
 from .risk import Judged, Threshold, check_promise, find_threshold
-from .temperature import fit_temperature
+from .scaling import fit_scaling
 
 N_BARS = 10
+N_FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class Calibration:
     `log_prior` is divided out, `temperature` applied, and what stays under the threshold is not
     kept: `threshold` for all answers, or `by_choice` for each choice on its own, where the promise
     holds for each. None keeps nothing: no threshold can promise this. `histogram` has the share of
-    labelled rows in ten steps of confidence.
+    labelled rows in ten steps of confidence, as they are found when new.
     """
 
     choices: tuple[str, ...]
@@ -70,13 +71,12 @@ def calibrate(
 ) -> Calibration:
     """Fit one question. `rows` are raw scores (n_rows, n_choices), `right` the right choices.
 
-    The prior is the mean over the rows (batch calibration, Zhou et al. 2023, arXiv 2309.17249).
-    Raises `InputError` for an impossible promise.
+    The answers use a scaling fitted on all rows. The threshold is found on rows as they would be
+    answered if they were new: each is judged under a scaling that was fitted without it, in
+    `N_FOLDS` turns. Raises `InputError` for an impossible promise.
     """
-    prior = mean_prior(rows)
-    corrected = [[v - p for v, p in zip(row, prior, strict=True)] for row in rows]
-    temperature = fit_temperature(corrected, right)
-    decisions = [decide(choices, row, prior, temperature) for row in rows]
+    scaling = fit_scaling(rows, right)
+    decisions = _decided_as_new(choices, rows, right)
     judged = [
         Judged(d.probability, d.best == choices[index])
         for d, index in zip(decisions, right, strict=True)
@@ -94,14 +94,28 @@ def calibrate(
         }
     return Calibration(
         choices=tuple(choices),
-        log_prior=tuple(prior),
-        temperature=temperature,
+        log_prior=scaling.log_prior,
+        temperature=scaling.temperature,
         promise=promise,
         threshold=None if by_choice else find_threshold(judged, promise.alpha, promise.delta),
         by_choice=thresholds,
         histogram=histogram([row.confidence for row in judged]),
         n_rows=len(rows),
     )
+
+
+def _decided_as_new(
+    choices: Sequence[str], rows: Sequence[Sequence[float]], right: Sequence[int]
+) -> list[Decision]:
+    """Each row under a scaling that other rows gave."""
+    decisions: list[Decision | None] = [None] * len(rows)
+    for fold in range(min(N_FOLDS, len(rows))):
+        others = [i for i in range(len(rows)) if i % N_FOLDS != fold]
+        scaling = fit_scaling([rows[i] for i in others], [right[i] for i in others])
+        prior = scaling.log_prior or None
+        for i in range(fold, len(rows), N_FOLDS):
+            decisions[i] = decide(choices, rows[i], prior, scaling.temperature)
+    return [decision for decision in decisions if decision is not None]
 
 
 def calibration_of(data: Mapping[str, Any]) -> Calibration:
