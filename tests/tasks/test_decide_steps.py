@@ -186,6 +186,14 @@ def test_what_is_no_answer_is_refused_with_the_answers(question, said):
     assert question.names[0] in refused.value.hint
 
 
+def test_yes_and_no_are_named_once_for_all_questions_and_anew_where_their_order_is_turned():
+    _, asked = run_by_hand(Decide((ANGRY,), prior="none", both_orders=True), "x", leaning)
+    given, turned = asked[0]
+    assert user_text(given) == "x\n\nIs the writer angry?"
+    assert "yes or no" in given.prompt.messages[0].content
+    assert user_text(turned).endswith("Is the writer angry?\nAnswers: no, yes")
+
+
 def test_descriptions_are_shown_as_a_list():
     question = Question("q", "choice", "Which?", (Option("a", "first"), Option("b")))
     _, asked = run_by_hand(Decide((question,), prior="none"), "x", leaning)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from vedette.backends.base import Backend
 from vedette.decide.closed import decide, mean_logprobs, mean_prior
 from vedette.decide.explain import explained
-from vedette.decide.question import Question, check_ids
+from vedette.decide.question import YES_NO_OPTIONS, Question, check_ids
 from vedette.errors import CapabilityMissing, InputError
 from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Scores, Usage
 
@@ -85,7 +85,7 @@ class Decide:
             ],
             "prompt": [
                 self._system.content,
-                *(text_of("decide", key) for key in ("text", "question", "answers")),
+                *(text_of("decide", key) for key in ("text", "yes_no", "question", "answers")),
             ],
         }
 
@@ -216,6 +216,8 @@ class _RawScores:
 
 def _rendered(question: Question) -> str:
     """The question as the model reads it, with what can be answered."""
+    if question.options == YES_NO_OPTIONS:
+        return fill(text_of("decide", "yes_no"), instructions=question.instructions)
     if any(option.description for option in question.options):
         answers = "\n".join(
             f"- {option.name}: {option.description}" if option.description else f"- {option.name}"
