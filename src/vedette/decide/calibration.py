@@ -71,12 +71,15 @@ def calibrate(
 ) -> Calibration:
     """Fit one question. `rows` are raw scores (n_rows, n_choices), `right` the right choices.
 
-    The answers use a scaling fitted on all rows. The threshold is found on rows as they would be
-    answered if they were new: each is judged under a scaling that was fitted without it, in
-    `N_FOLDS` turns. Raises `InputError` for an impossible promise.
+    Each row is judged as it would be answered if it were new: under a scaling that was fitted
+    without it, in `N_FOLDS` turns, and then under a temperature that makes these answers mean what
+    they say. The threshold is found on them. New answers use a scaling of all rows, and that
+    temperature too. Raises `InputError` for an impossible promise.
     """
     scaling = fit_scaling(rows, right)
-    decisions = _decided_as_new(choices, rows, right)
+    as_new = _as_new(rows, right)
+    temperature = fit_scaling(as_new, right, leans=False).temperature
+    decisions = [decide(choices, row, temperature=temperature) for row in as_new]
     judged = [
         Judged(d.probability, d.best == choices[index])
         for d, index in zip(decisions, right, strict=True)
@@ -95,7 +98,7 @@ def calibrate(
     return Calibration(
         choices=tuple(choices),
         log_prior=scaling.log_prior,
-        temperature=scaling.temperature,
+        temperature=scaling.temperature * temperature,
         promise=promise,
         threshold=None if by_choice else find_threshold(judged, promise.alpha, promise.delta),
         by_choice=thresholds,
@@ -104,18 +107,15 @@ def calibrate(
     )
 
 
-def _decided_as_new(
-    choices: Sequence[str], rows: Sequence[Sequence[float]], right: Sequence[int]
-) -> list[Decision]:
-    """Each row under a scaling that other rows gave."""
-    decisions: list[Decision | None] = [None] * len(rows)
+def _as_new(rows: Sequence[Sequence[float]], right: Sequence[int]) -> list[list[float]]:
+    """The log-probabilities of each row under a scaling that other rows gave."""
+    scaled: dict[int, list[float]] = {}
     for fold in range(min(N_FOLDS, len(rows))):
         others = [i for i in range(len(rows)) if i % N_FOLDS != fold]
         scaling = fit_scaling([rows[i] for i in others], [right[i] for i in others])
-        prior = scaling.log_prior or None
         for i in range(fold, len(rows), N_FOLDS):
-            decisions[i] = decide(choices, rows[i], prior, scaling.temperature)
-    return [decision for decision in decisions if decision is not None]
+            scaled[i] = scaling.apply(rows[i])
+    return [scaled[i] for i in range(len(rows))]
 
 
 def calibration_of(data: Mapping[str, Any]) -> Calibration:
