@@ -124,6 +124,17 @@ class ScoreRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedRequest:
+    """One text to be placed: what does the model expect to come after the prompt?"""
+
+    prompt: Prompt
+    deadline_s: float | None = None
+
+
+AnyRequest: TypeAlias = Request | ScoreRequest | EmbedRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens of one request, or of many added up.
 
@@ -201,6 +212,19 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """The answer to an `EmbedRequest`: logits of the next token, at some 2,000 fixed tokens.
+
+    Texts after which the model expects the same words lie close to each other (by the cosine of
+    their vectors, once the mean of many is taken away).
+    """
+
+    vector: tuple[float, ...]
+    usage: Usage
+    timings: Timings = field(default_factory=Timings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What a backend can do; `context_tokens` is the room for one request, prompt and answer.
 
@@ -211,6 +235,7 @@ class Capabilities:
     can_constrain: bool = False
     can_score: bool = False
     can_copy: bool = False
+    can_embed: bool = False
     can_adapt: bool = False
     can_see: bool = False
     context_tokens: int = 4096

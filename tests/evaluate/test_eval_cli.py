@@ -195,3 +195,18 @@ def test_what_is_wrong_is_said_in_one_sentence(desk, tokens, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_labels_by_the_nearest_examples_are_evaluated_and_calibrated(desk, tmp_path):
+    shown = [{"text": f"row {i} of some {x}", "label": x} for i in range(5) for x in "abcdef"]
+    rows = [*shown, {"text": "q" * 40, "label": "none of these"}]
+    for name, lines in (("shown.jsonl", shown), ("rows.jsonl", rows)):
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    options = ("--examples", "shown.jsonl", "--out-of-scope", "none of these")
+    code, out, _ = desk(*EVAL, *options, "--json")
+    body = json.loads(out)
+    assert (code, body["n"], body["errors"]) == (0, 31, 0)
+    assert [one["label"] for one in body["per_class"]] == [*"abcdef", "none of these"]
+    assert desk(*CALIBRATE, *options, "--alpha", "0.9")[0] == 0
+    kept = json.loads(desk(*EVAL, *options, "--thresholds", "t.json", "--json")[1])["kept"]
+    assert kept["coverage"] > 0

@@ -9,6 +9,18 @@ from .duplicates import Duplicate, dedupe
 from .engine import Engine
 from .extraction import Extract, aextract, extract
 from .items import amap, map
+from .presets import (
+    Metadata,
+    Route,
+    Sentiment,
+    Tag,
+    Triage,
+    metadata,
+    route,
+    sentiment,
+    tag,
+    triage,
+)
 from .retrieval import Compress, Rerank, Rewrite, compress, rerank, rewrite
 
 __all__ = [
@@ -21,9 +33,14 @@ __all__ = [
     "Duplicate",
     "Engine",
     "Extract",
+    "Metadata",
     "PullRequest",
     "Rerank",
     "Rewrite",
+    "Route",
+    "Sentiment",
+    "Tag",
+    "Triage",
     "aclassify",
     "aextract",
     "amap",
@@ -36,7 +53,12 @@ __all__ = [
     "dedupe",
     "extract",
     "map",
+    "metadata",
     "pull_request",
     "rerank",
     "rewrite",
+    "route",
+    "sentiment",
+    "tag",
+    "triage",
 ]

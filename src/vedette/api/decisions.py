@@ -9,10 +9,12 @@ from typing import Any, cast
 from vedette.decide.question import ask as one_line
 from vedette.decide.question import parse_questions
 from vedette.tasks.calibrations import read_calibrations
+from vedette.tasks.classifier import Method, classifier
 from vedette.tasks.classify import Classify as ClassifyTask
 from vedette.tasks.decide import Decide as DecideTask
 from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label, read_labels
+from vedette.tasks.nearest.task import Nearest
 from vedette.types import Json
 
 from .items import one
@@ -25,13 +27,21 @@ def Classify(
     examples: Iterable[tuple[str, str]] = (),
     multi: bool = False,
     evidence: bool = False,
-) -> ClassifyTask:
-    """The classify task, for `map`. `labels`: names, or names with descriptions."""
-    return ClassifyTask(
-        labels=_labels(labels),
-        examples=tuple(LabelledText(text, (label,)) for text, label in examples),
+    method: Method = "auto",
+    out_of_scope: str = "",
+) -> ClassifyTask | Nearest:
+    """The classify task, for `map`. `labels`: names, or names with descriptions.
+
+    `method`: labels scored by the model, or by the nearest examples; `auto` goes by their number.
+    With `out_of_scope` that name is answered where a text is far from all examples.
+    """
+    return classifier(
+        labels_of(labels),
+        tuple(LabelledText(text, (label,)) for text, label in examples),
         multi=multi,
         evidence=evidence,
+        method=method,
+        out_of_scope=out_of_scope,
     )
 
 
@@ -103,7 +113,8 @@ def ask(
     return cast(dict[str, Json], value["answers"])
 
 
-def _labels(labels: Sequence[str] | dict[str, str] | str) -> tuple[Label, ...]:
+def labels_of(labels: Sequence[str] | dict[str, str] | str) -> tuple[Label, ...]:
+    """Labels from names, names with descriptions, or what `--labels` takes."""
     if isinstance(labels, str):
         return read_labels(labels)
     if isinstance(labels, dict):

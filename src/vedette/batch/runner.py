@@ -7,12 +7,13 @@ import time
 from collections import deque
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
 from vedette.backends.base import Backend
 from vedette.errors import DiskFull, FileError, InputError
-from vedette.tasks.base import Learner, ShowsSchema, Task
+from vedette.tasks.base import Embeds, Learner, ShowsSchema, Task
 from vedette.types import Item
 
 from .drive import RETRY_AFTER_S, Driver
@@ -20,6 +21,7 @@ from .feed import BackFeed, Feed, FileFeed, StreamFeed
 from .interrupt import Interrupt
 from .journal import FINDING_KEY, Journal
 from .outputs import Output, check_output, has_content, is_file, open_output
+from .placing import place, placing
 from .progress import NoProgress, Progress, Snapshot
 from .results import Outcome, body_of, is_error, job_hash, job_identity, line_of, row_key
 from .rows import BadRow, Row
@@ -211,6 +213,9 @@ class _Runner:
     def _studied(self, feed: Feed) -> Feed:
         """Let the task look at the first rows, unless an earlier run of the job has done so."""
         task = self._job.task
+        if isinstance(task, Embeds):
+            self._place(task)
+            return feed
         n_texts = task.study_rows(self._job.backend) if isinstance(task, Learner) else 0
         if not isinstance(task, Learner) or not n_texts:
             return feed
@@ -229,14 +234,26 @@ class _Runner:
             self._learn(task, head.items)
         return BackFeed(head.rows, feed)
 
+    def _place(self, task: Embeds) -> None:
+        job = self._job
+        driver: Driver[int] = Driver(placing(task), job.backend, retry_after_s=job.retry_after_s)
+        placed = place(task, driver, job.backend, self._workers, lambda: self._interrupt.requested)
+        self._count(driver)
+        if placed is not None:
+            self._driver.task = placed
+
+    def _count(self, driver: Driver[Any]) -> None:
+        """Add what another driver has asked."""
+        self._driver.usage += driver.usage
+        self._driver.retried_requests += driver.retried_requests
+
     def _learn(self, task: Learner, items: list[Item]) -> None:
         job = self._job
         driver: Driver[str] = Driver(
             task.study_task(), job.backend, retry_after_s=job.retry_after_s
         )
         learnt = learn(task, items, driver, self._workers, lambda: self._interrupt.requested)
-        self._driver.usage += driver.usage
-        self._driver.retried_requests += driver.retried_requests
+        self._count(driver)
         if learnt is not None:
             finding, knowing = learnt
             self._journal.add(FINDING_KEY, orjson.dumps(finding))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.cli.red_lines import refuse_red_lines
 
 if TYPE_CHECKING:
     from vedette.decide.question import Question
@@ -21,6 +22,7 @@ def decide(
     thresholds: str | None = None,
     explain: bool = False,
     instructions: str = "",
+    force: bool = False,
     options: JobOptions | None = None,
 ) -> int:
     """Answer closed questions about each text by scoring: yes or no, a choice, ordered levels.
@@ -48,20 +50,26 @@ def decide(
         odds with the options in reverse, which costs a question more each.
     instructions
         A sentence more for the model.
+    force
+        Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.tasks.calibrations import read_calibrations
     from vedette.tasks.decide import Decide
 
     check_paths(paths, decide)
+    asked = questions_of(ask, questions)
+    options = options or JobOptions()
+    asks = [*(one.instructions for one in asked), instructions]
+    refuse_red_lines(asks, options, force=force)
     task = Decide(
-        questions=questions_of(ask, questions),
+        questions=asked,
         prior=prior,
         both_orders=both_orders,
         calibrations=read_calibrations(thresholds) if thresholds else None,
         explain=explain,
         instructions=instructions,
     )
-    return run_job(task, paths, options or JobOptions())
+    return run_job(task, paths, options)
 
 
 def questions_of(ask: list[str] | None, path: str | None) -> tuple[Question, ...]:

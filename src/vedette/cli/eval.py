@@ -14,7 +14,10 @@ from vedette.cli.labelled_rows import LabelledRows
 from vedette.cli.report_output import print_report, tell_thresholds, teller, write_page
 
 if TYPE_CHECKING:
+    from vedette.tasks.calibrations import Calibrations
+    from vedette.tasks.classifier import Prior
     from vedette.tasks.classify import Classify
+    from vedette.tasks.nearest.task import Nearest
     from vedette.types import Item
 
 
@@ -24,11 +27,15 @@ class RowOptions(LabelledRows):
     """Rows with a label, and the labels."""
 
     labels: str | None = None
-    "Labels separated by commas, or a file, as for classify; by default those that the rows have."
+    "Labels separated by commas, or a file, as for classify; by default those of rows and examples."
     label_field: str = "label"
     "Field that holds the right label."
     examples: str | None = None
     "A JSONL file of rows with right labels, shown to the model before the item."
+    method: Literal["auto", "score", "nearest"] = "auto"
+    "Labels scored, or by the nearest examples, as for classify."
+    out_of_scope: str = ""
+    'A label of the rows that means "none of the others", as for classify.'
 
     def rows(self, data: str) -> tuple[list[Item], list[str]]:
         """The rows in a random order, and the right label of each."""
@@ -37,28 +44,45 @@ class RowOptions(LabelledRows):
         items = self.chosen(self.source(data, (self.label_field,)))
         return items, labels_of(items, self.label_field)
 
-    def classify(self, right: list[str], items: list[Item]) -> Classify:
+    def classify(
+        self,
+        right: list[str],
+        items: list[Item],
+        prior: Prior | None = None,
+        calibrations: Calibrations | None = None,
+    ) -> Classify | Nearest:
         """The classification that these rows are for."""
         from vedette.evaluate.rows import check_known
-        from vedette.tasks.classify import Classify
+        from vedette.tasks.classifier import classifier
         from vedette.tasks.examples import label_examples
         from vedette.tasks.labels import Label, read_labels
 
         shown = self.examples
         rows = label_examples(read_text(shown, "examples"), shown) if shown else ()
+        shown_labels = {label for row in rows for label in row.labels}
+        seen = {*right, *shown_labels} - {self.out_of_scope}
         labels = (
             read_labels(self.labels)
             if self.labels is not None
-            else tuple(Label(name) for name in sorted(set(right)))
+            else tuple(Label(name) for name in sorted(seen))
         )
-        check_known(items, right, [label.name for label in labels])
-        return Classify(labels=labels, examples=rows, instructions=self.instructions)
+        task = classifier(
+            labels,
+            rows,
+            method=self.method,
+            prior=prior,
+            instructions=self.instructions,
+            out_of_scope=self.out_of_scope,
+            calibrations=calibrations,
+        )
+        check_known(items, right, task.names)
+        return task
 
 
 def evaluate(
     *,
     data: str,
-    prior: Literal["stream", "content-free", "none"] = "stream",
+    prior: Literal["stream", "content-free", "none"] | None = None,
     thresholds: str | None = None,
     html: str | None = None,
     rows: RowOptions | None = None,
@@ -76,8 +100,6 @@ def evaluate(
     html
         Write the report there too, as one page with plots.
     """
-    from dataclasses import replace
-
     from vedette.evaluate.html import page
     from vedette.evaluate.run import evaluate_classify
     from vedette.tasks.calibrations import read_calibrations
@@ -85,7 +107,7 @@ def evaluate(
     rows = rows or RowOptions()
     known = read_calibrations(thresholds) if thresholds else None
     items, right = rows.rows(data)
-    job = replace(rows.classify(right, items), prior=prior, calibrations=known)
+    job = rows.classify(right, items, prior, known)
     backend = open_backend(rows.settings(), quiet=rows.quiet)
     try:
         report = evaluate_classify(

@@ -68,16 +68,18 @@ def calibrate(
     promise: Promise,
     *,
     by_choice: bool = False,
+    has_prior: bool = True,
 ) -> Calibration:
     """Fit one question. `rows` are raw scores (n_rows, n_choices), `right` the right choices.
 
     Each row is judged as it would be answered if it were new: under a scaling that was fitted
     without it, in `N_FOLDS` turns, and then under a temperature that makes these answers mean what
     they say. The threshold is found on them. New answers use a scaling of all rows, and that
-    temperature too. Raises `InputError` for an impossible promise.
+    temperature too. Without `has_prior` the scores are known to lean to no choice, and get no
+    weights. Raises `InputError` for an impossible promise.
     """
-    scaling = fit_scaling(rows, right)
-    as_new = _as_new(rows, right)
+    scaling = fit_scaling(rows, right, leans=has_prior)
+    as_new = _as_new(rows, right, leans=has_prior)
     temperature = fit_scaling(as_new, right, leans=False).temperature
     decisions = [decide(choices, row, temperature=temperature) for row in as_new]
     judged = [
@@ -107,12 +109,14 @@ def calibrate(
     )
 
 
-def _as_new(rows: Sequence[Sequence[float]], right: Sequence[int]) -> list[list[float]]:
+def _as_new(
+    rows: Sequence[Sequence[float]], right: Sequence[int], *, leans: bool
+) -> list[list[float]]:
     """The log-probabilities of each row under a scaling that other rows gave."""
     scaled: dict[int, list[float]] = {}
     for fold in range(min(N_FOLDS, len(rows))):
         others = [i for i in range(len(rows)) if i % N_FOLDS != fold]
-        scaling = fit_scaling([rows[i] for i in others], [right[i] for i in others])
+        scaling = fit_scaling([rows[i] for i in others], [right[i] for i in others], leans=leans)
         for i in range(fold, len(rows), N_FOLDS):
             scaled[i] = scaling.apply(rows[i])
     return [scaled[i] for i in range(len(rows))]

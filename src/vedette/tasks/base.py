@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from vedette.backends.base import Backend, Result
-from vedette.types import Answer, Item, Json, Request, ScoreRequest
+import numpy as np
+from numpy.typing import NDArray
 
-Ask: TypeAlias = Request | ScoreRequest
+from vedette.backends.base import Backend, Result
+from vedette.types import Answer, AnyRequest, EmbedRequest, Item, Json
+
+Ask: TypeAlias = AnyRequest
 Steps: TypeAlias = Generator[Sequence[Ask], Sequence[Result], Answer]
 
 
@@ -52,6 +55,24 @@ class TakesForm(Protocol):
     @property
     def sample_text(self) -> str:
         """The shortest that it takes, to try the task on before the first row."""
+        ...
+
+
+@runtime_checkable
+class Embeds(Task, Protocol):
+    """A task that needs the places of texts of its own before it answers anything."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts."""
+        ...
+
+    def embed_request(self, text: str) -> EmbedRequest:
+        """What is asked about each."""
+        ...
+
+    def placed(self, vectors: NDArray[np.float32]) -> Task:
+        """The task that knows their places.  # (n_texts, n_values)"""
         ...
 
 

@@ -103,6 +103,11 @@ class Classify:
             },
         }
 
+    @property
+    def has_prior(self) -> bool:
+        """Whether the scores lean towards some labels whatever the text is."""
+        return True
+
     def key(self, backend: Backend) -> str:
         """What a calibration is made for: the prompts, the labels and the model."""
         shared = [[m.role, m.content] for m in self.wording.shared_messages]
