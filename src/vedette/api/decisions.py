@@ -83,28 +83,45 @@ async def aclassify(
     return cast(dict[str, Json], answer)
 
 
-def Decide(questions: Sequence[str] | dict[str, Any], *, both_orders: bool = False) -> DecideTask:
+def Decide(
+    questions: Sequence[str] | dict[str, Any],
+    *,
+    both_orders: bool = False,
+    thresholds: str | None = None,
+    explain: bool = False,
+) -> DecideTask:
     """The decide task, for `map`.
 
     `questions`: lines such as `"Which team? billing|shipping"`, or an object in the form of the
-    System One protocol.
+    System One protocol. `thresholds` is a file that `vedette calibrate decide` wrote: each answer
+    then has `keep`. `explain` adds what moved each answer.
     """
     if isinstance(questions, dict):
         typed = parse_questions(questions)
     else:
         typed = tuple(one_line(line, number) for number, line in enumerate(questions, start=1))
-    return DecideTask(questions=typed, both_orders=both_orders)
+    return DecideTask(
+        questions=typed,
+        both_orders=both_orders,
+        calibrations=read_calibrations(thresholds) if thresholds else None,
+        explain=explain,
+    )
 
 
 def ask(
     text: str,
     questions: Sequence[str] | dict[str, Any],
     *,
+    thresholds: str | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
 ) -> dict[str, Json]:
-    """The answer to each question about one text, by its id. `backend`: see `extract`."""
-    value = cast(dict[str, Json], one(Decide(questions), text, model, backend))
+    """The answer to each question about one text, by its id.
+
+    `thresholds`: see `Decide`. `backend`: see `extract`.
+    """
+    task = Decide(questions, thresholds=thresholds)
+    value = cast(dict[str, Json], one(task, text, model, backend))
     return cast(dict[str, Json], value["answers"])
 
 

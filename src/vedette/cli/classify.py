@@ -19,6 +19,7 @@ def classify(
     prior: Literal["stream", "content-free", "none"] | None = None,
     evidence: bool = False,
     thresholds: str | None = None,
+    explain: bool = False,
     instructions: str = "",
     force: bool = False,
     escalation: EscalationOptions | None = None,
@@ -53,6 +54,8 @@ def classify(
     thresholds
         A file that vedette calibrate wrote for this model and these labels: each answer then says
         whether it is kept ("keep"). It takes the place of --prior.
+    explain
+        Add to each answer what moved it: the odds as scored, the prior, the temperature.
     instructions
         A sentence more for the model.
     force
@@ -76,6 +79,7 @@ def classify(
         prior=prior,
         evidence=evidence,
         calibrations=read_calibrations(thresholds) if thresholds else None,
+        explain=explain,
         instructions=instructions,
     )
     escalation = escalation or EscalationOptions()
