@@ -42,7 +42,9 @@ def desk(tmp_path, tiny_full, capfd, monkeypatch):
     assert call(*calibrate, "--alpha", "0.9", "--delta", "0.5")[0] == 0
     confidences = [line["value"]["probability"] for line in parsed(call(*JOB, "--quiet")[1])]
     file = json.loads((tmp_path / "t.json").read_text())
-    file["questions"]["label"]["threshold"]["above"] = statistics.median(confidences)
+    kept = {"error_bound": 0.9, "n_kept": 100, "n_wrong": 50, "n_rows": 200}
+    above = statistics.median(confidences)
+    file["questions"]["label"]["threshold"] = {"above": above, **kept}
     (tmp_path / "t.json").write_text(json.dumps(file))  # so that half of the rows are kept
     return call
 

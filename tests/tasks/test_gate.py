@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from gated import LARGE, SMALL, Tier, answering, calibration, gate, tiers
-from scripted import ONE_EACH, WordBackend, run_by_hand, scores
+from scripted import ONE_EACH, WordBackend, completion, run_by_hand, scores
 
 from vedette.backends.tiers import Tiers
+from vedette.decide.question import ask
 from vedette.errors import (
     CalibrationMismatch,
     Cancelled,
@@ -22,12 +24,13 @@ from vedette.errors import (
 from vedette.tasks.base import Embeds
 from vedette.tasks.calibrations import Calibrations
 from vedette.tasks.classify import QUESTION, Classify
+from vedette.tasks.decide import Decide
 from vedette.tasks.gate import Gate, GatedClassify, gate_of
 from vedette.tasks.generate import Generate
 from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label
 from vedette.tasks.nearest.task import Nearest
-from vedette.types import Constraint, Embedding, EmbedRequest, Item
+from vedette.types import Constraint, Embedding, EmbedRequest, Item, Request
 
 ITEM = Item(id="1", text="so so")
 ONE = {"prompt_tokens": 10, "completion_tokens": 1}
@@ -203,6 +206,51 @@ def test_labels_by_the_nearest_examples_are_read_out_to_the_larger_model():
     found, _ = run_by_hand(task.placed(vectors), ITEM, respond, two)
     assert found.value["label"] == "bad"
     assert found.value["tier"] == LARGE
+
+
+QUESTIONS = (ask("angry=Is it angry?"), ask("team=Which team? bills|parcels"))
+ODDS = {"angry": 0.9, "team": 0.6}  # the small model is sure of the first only
+
+
+def gated_questions(audit: float = 0.0) -> Gate:
+    bare = Decide(QUESTIONS)
+    one = calibration()
+    fitted = {
+        question.id: replace(one, choices=question.names, log_prior=(0.0, 0.0))
+        for question in QUESTIONS
+    }
+    known = Calibrations("decide", bare.key(Tier(SMALL)), fitted)
+    return gate_of(replace(bare, calibrations=known), audit=audit)
+
+
+def asked_questions():
+    def respond(request):
+        name = "angry" if "angry" in request.prompt.messages[-1].content else "team"
+        if isinstance(request, Request):
+            return completion({"angry": "no", "team": "parcels"}[name])
+        p = 0.05 if request.tier else ODDS[name]
+        return scores(math.log(p), math.log(1 - p))
+
+    return respond
+
+
+@pytest.mark.parametrize("can_score", [True, False])
+def test_each_question_is_kept_or_asked_again_on_its_own(can_score):
+    two = tiers(can_score=can_score)
+    answer, asked = run_by_hand(gated_questions(), ITEM, asked_questions(), two)
+    assert [[ask.tier for ask in step] for step in asked] == [[0, 0], [1]]
+    angry, team = answer.value["answers"].values()
+    assert (angry["keep"], angry["tier"], angry["noul"] > 0.8) == (True, SMALL, True)
+    assert (team["keep"], team["tier"], team["choice"]) == (False, LARGE, "parcels")
+    assert answer.extra["gate"]["team"]["large"] == "parcels"
+
+
+def test_an_audit_asks_about_all_questions_and_changes_no_kept_answer():
+    answer, asked = run_by_hand(gated_questions(audit=1.0), ITEM, asked_questions(), tiers())
+    assert [[ask.tier for ask in step] for step in asked] == [[0, 0], [1, 1]]
+    assert answer.value["answers"]["angry"]["tier"] == SMALL
+    told = answer.extra["gate"]["angry"]
+    assert (told["small"], told["large"]) == ("yes", "no")
 
 
 def test_thresholds_are_the_small_models_and_are_refused_for_another():

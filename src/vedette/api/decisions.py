@@ -115,13 +115,15 @@ def ask(
     thresholds: str | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
+    escalate_to: Answerer | None = None,
 ) -> dict[str, Json]:
     """The answer to each question about one text, by its id.
 
-    `thresholds`: see `Decide`. `backend`: see `extract`.
+    `thresholds`: see `Decide`; with them `escalate_to`, the backend of a larger model, answers the
+    questions that are not kept. `backend`: see `extract`.
     """
     task = Decide(questions, thresholds=thresholds)
-    value = cast(dict[str, Json], one(task, text, model, backend))
+    value = cast(dict[str, Json], one(task, text, model, backend, escalate_to))
     return cast(dict[str, Json], value["answers"])
 
 

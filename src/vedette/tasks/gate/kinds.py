@@ -5,9 +5,11 @@ from __future__ import annotations
 from vedette.errors import InputError
 from vedette.tasks.base import Task
 from vedette.tasks.classify import Classify
+from vedette.tasks.decide import Decide
 from vedette.tasks.nearest.task import Nearest
 
 from .classify import GatedClassify
+from .decide import GatedDecide
 from .nearest import PlacedGate
 from .price import Price
 from .task import AUDIT_SHARE, Gate
@@ -22,4 +24,6 @@ def gate_of(task: Task, *, audit: float = AUDIT_SHARE, price: Price | None = Non
         return PlacedGate(GatedClassify(task), audit, price)
     if isinstance(task, Classify):
         return Gate(GatedClassify(task), audit, price)
-    raise InputError(f"{task.name} cannot be escalated", hint="classify can")
+    if isinstance(task, Decide):
+        return Gate(GatedDecide(task), audit, price)
+    raise InputError(f"{task.name} cannot be escalated", hint="classify and decide can")
