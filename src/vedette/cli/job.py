@@ -167,8 +167,9 @@ def run_job(
     one.
     """
     from vedette.backends.none import NoModel
+    from vedette.batch.job import Job, check
     from vedette.batch.progress import progress_on
-    from vedette.batch.runner import Job, check, run
+    from vedette.batch.runner import run
 
     source = source or options.source(paths, columns)
     if not asks_model:
