@@ -131,6 +131,15 @@ def test_label_probabilities_are_probabilities_for_any_text(engine, multi):
             assert probabilities[outcome.value["label"]] == max(probabilities.values())
 
 
+def test_the_nearest_example_has_a_text_s_label(engine):
+    shown = [("all is well", "good"), ("all is lost", "bad")]
+    task = vedette.Classify("good,bad", examples=shown, method="nearest")
+    (found,) = vedette.map(["all is lost"], task, backend=engine.backend)
+    assert found.value["label"] == "bad"
+    assert found.value["nearest"] == "all is lost"
+    assert engine.embed("all is lost").vector != engine.embed("all is well").vector
+
+
 def test_questions_about_a_text_are_answered_by_id(engine):
     lines = vedette.Decide(["Is it late?", "mood=Mood? bad<good"])
     wire = vedette.Decide({"late": {"type": "noul", "instructions": "Is it late?"}})

@@ -9,7 +9,8 @@
     │   ├── RequestRefused      a server refuses what it was asked
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
     │   ├── JournalMismatch     the journal beside the output is another job's
-    │   └── CalibrationMismatch a threshold file made for another model, prompt or label list
+    │   ├── CalibrationMismatch a threshold file made for another model, prompt or label list
+    │   └── RedLine             a task that a small model is not to be trusted with
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
     ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
@@ -116,6 +117,12 @@ class CalibrationMismatch(InputError):
     """A threshold file was made for another model, prompt or label list."""
 
     code = "calibration_mismatch"
+
+
+class RedLine(InputError):
+    """A task that a small model is not to be trusted with; the message says why."""
+
+    code = "red_line"
 
 
 class FileError(VedetteError):

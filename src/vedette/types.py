@@ -101,7 +101,7 @@ class Request:
 
     `think` is for models that think before they answer: `off`, `free`, or the most tokens of the
     thought. The constraint holds from the end of the thought on, and `max_tokens` counts from
-    there.
+    there. `tier` says which of several backends answers, counted from the smallest.
     """
 
     prompt: Prompt
@@ -112,15 +112,35 @@ class Request:
     stop: tuple[str, ...] = ()
     deadline_s: float | None = None
     logprobs: bool = False
+    tier: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest:
-    """One closed question: how likely is each choice as the answer to the prompt?"""
+    """One closed question: how likely is each choice as the answer to the prompt?
+
+    `tier` says which of several backends answers, counted from the smallest.
+    """
 
     prompt: Prompt
     choices: tuple[str, ...]
     deadline_s: float | None = None
+    tier: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedRequest:
+    """One text to be placed: what does the model expect to come after the prompt?
+
+    `tier`: as for `ScoreRequest`.
+    """
+
+    prompt: Prompt
+    deadline_s: float | None = None
+    tier: int = 0
+
+
+AnyRequest: TypeAlias = Request | ScoreRequest | EmbedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +221,19 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """The answer to an `EmbedRequest`: logits of the next token, at some 2,000 fixed tokens.
+
+    Texts after which the model expects the same words lie close to each other (by the cosine of
+    their vectors, once the mean of many is taken away).
+    """
+
+    vector: tuple[float, ...]
+    usage: Usage
+    timings: Timings = field(default_factory=Timings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What a backend can do; `context_tokens` is the room for one request, prompt and answer.
 
@@ -211,6 +244,7 @@ class Capabilities:
     can_constrain: bool = False
     can_score: bool = False
     can_copy: bool = False
+    can_embed: bool = False
     can_adapt: bool = False
     can_see: bool = False
     context_tokens: int = 4096

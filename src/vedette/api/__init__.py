@@ -10,6 +10,18 @@ from .engine import Engine
 from .extraction import Extract, aextract, extract
 from .guarding import Guard, aguard, guard
 from .items import amap, map
+from .presets import (
+    Metadata,
+    Route,
+    Sentiment,
+    Tag,
+    Triage,
+    metadata,
+    route,
+    sentiment,
+    tag,
+    triage,
+)
 from .retrieval import Compress, Rerank, Rewrite, compress, rerank, rewrite
 
 __all__ = [
@@ -23,9 +35,14 @@ __all__ = [
     "Engine",
     "Extract",
     "Guard",
+    "Metadata",
     "PullRequest",
     "Rerank",
     "Rewrite",
+    "Route",
+    "Sentiment",
+    "Tag",
+    "Triage",
     "aclassify",
     "aextract",
     "aguard",
@@ -40,7 +57,12 @@ __all__ = [
     "extract",
     "guard",
     "map",
+    "metadata",
     "pull_request",
     "rerank",
     "rewrite",
+    "route",
+    "sentiment",
+    "tag",
+    "triage",
 ]

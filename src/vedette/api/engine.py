@@ -15,6 +15,8 @@ from vedette.tasks.fields import schema_of_fields
 from vedette.types import (
     Completion,
     Constraint,
+    Embedding,
+    EmbedRequest,
     Json,
     Message,
     Prompt,
@@ -108,6 +110,10 @@ class Engine:
         """Log-probability of each choice as the beginning of the answer. Nothing is generated."""
         request = ScoreRequest(prompt=_prompt(prompt), choices=tuple(choices))
         return self.backend.submit(request).result()
+
+    def embed(self, prompt: Chat) -> Embedding:
+        """Where the model places a prompt: logits of what may follow. Nothing is generated."""
+        return self.backend.submit(EmbedRequest(prompt=_prompt(prompt))).result()
 
     def close(self) -> None:
         """Free the model; requests under way fail with `Cancelled`."""

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from vedette.engine.ticket import Ticket
 from vedette.errors import Cancelled, DeadlineExceeded, EngineFailed, VedetteError
-from vedette.types import Completion, Scores
+from vedette.types import Completion, Embedding, Scores
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Completion | Scores)
+R = TypeVar("R", bound=Completion | Scores | Embedding)
 Push: TypeAlias = Callable[[str], None]
 
 CLOSE_TIMEOUT_S = 10

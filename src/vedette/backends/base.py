@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
-from vedette.types import Capabilities, Completion, Json, Request, ScoreRequest, Scores
+from vedette.errors import CapabilityMissing
+from vedette.types import (
+    AnyRequest,
+    Capabilities,
+    Completion,
+    Embedding,
+    EmbedRequest,
+    Json,
+    Request,
+    ScoreRequest,
+    Scores,
+)
 
-Result: TypeAlias = Completion | Scores
+Result: TypeAlias = Completion | Scores | Embedding
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 
@@ -65,7 +76,9 @@ class Backend(Protocol):
     def submit(self, request: Request) -> Handle[Completion]: ...
     @overload
     def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
-    def submit(self, request: Request | ScoreRequest) -> Handle[Result]:
+    @overload
+    def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
+    def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request and return at once.
 
         Raises `InputError` for one that can never be met and `CapabilityMissing` for what this
@@ -73,11 +86,11 @@ class Backend(Protocol):
         """
         ...
 
-    def check(self, request: Request | ScoreRequest) -> None:
+    def check(self, request: AnyRequest) -> None:
         """Find out, without an answer, whether a request could be met. Raises as `submit` does."""
         ...
 
-    def show_prompt(self, request: Request | ScoreRequest) -> str:
+    def show_prompt(self, request: AnyRequest) -> str:
         """The prompt as the model reads it, or as the far side is given it."""
         ...
 
@@ -93,3 +106,12 @@ class Backend(Protocol):
     def close(self) -> None:
         """End it; requests under way are cancelled."""
         ...
+
+
+def check_tier(request: AnyRequest) -> None:
+    """For a backend that is one tier only: raises `CapabilityMissing` for requests to another."""
+    if request.tier:
+        raise CapabilityMissing(
+            f"there is no tier {request.tier}: this backend is one model",
+            hint="ask a backend of several tiers",
+        )

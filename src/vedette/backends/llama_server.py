@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import httpx2
 
-from vedette.backends.base import Handle, Result
+from vedette.backends.base import Handle, Result, check_tier
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.engine.score import ChoiceTrie
@@ -22,8 +22,11 @@ from vedette.errors import (
     VedetteError,
 )
 from vedette.types import (
+    AnyRequest,
     Capabilities,
     Completion,
+    Embedding,
+    EmbedRequest,
     Json,
     Request,
     ScoreRequest,
@@ -129,28 +132,35 @@ class LlamaServerBackend:
     def submit(self, request: Request) -> Handle[Completion]: ...
     @overload
     def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
-    def submit(self, request: Request | ScoreRequest) -> Handle[Result]:
+    @overload
+    def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
+    def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
+        check_tier(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             scoring = partial(self._score, request)
             return self._background.start(scoring, request.deadline_s)
+        if isinstance(request, EmbedRequest):
+            raise _no_embedding()
         form = self._form(request)
         answering = partial(self._answer, request, form)
         return self._background.start(answering, request.deadline_s)
 
-    def check(self, request: Request | ScoreRequest) -> None:
+    def check(self, request: AnyRequest) -> None:
         """See `Backend.check`: the server looks at the constraint too."""
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             self._background.wait_for(self._trie(request))
             return
+        if isinstance(request, EmbedRequest):
+            raise _no_embedding()
         form = self._form(request)
         if form is not None:
             body = {"prompt": [*self._facts.any_prompt], "n_predict": 0, **_held(form)}
             self._background.wait_for(self._taken(form, body))
 
-    def show_prompt(self, request: Request | ScoreRequest) -> str:
+    def show_prompt(self, request: AnyRequest) -> str:
         """The prompt as the server's template renders it."""
         return self._background.wait_for(self._prompts.text(request.prompt))
 
@@ -291,3 +301,9 @@ def _held(form: AnswerForm) -> dict[str, Any]:
 def _n_predicted(reply: dict[str, Any]) -> int:
     n_tokens = reply.get("tokens_predicted")
     return n_tokens if isinstance(n_tokens, int) else 1
+
+
+def _no_embedding() -> CapabilityMissing:
+    return CapabilityMissing(
+        "a llama-server does not tell all the logits that texts are placed by", hint=IN_PROCESS_HINT
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import overload
 
-from vedette.backends.base import Handle, Result
+from vedette.backends.base import Handle, Result, check_tier
 from vedette.config import Settings
 from vedette.engine.core import EngineCore
 from vedette.engine.options import EngineOptions
@@ -15,7 +15,17 @@ from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
 from vedette.models.progress import Progress
 from vedette.models.pull import pull
-from vedette.types import Capabilities, Completion, Json, Request, ScoreRequest, Scores
+from vedette.types import (
+    AnyRequest,
+    Capabilities,
+    Completion,
+    Embedding,
+    EmbedRequest,
+    Json,
+    Request,
+    ScoreRequest,
+    Scores,
+)
 
 
 def options_of(settings: Settings) -> EngineOptions:
@@ -57,11 +67,12 @@ class LocalBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Completes, constrains, scores and copies."""
+        """Completes, constrains, scores, copies and embeds."""
         return Capabilities(
             can_constrain=True,
             can_score=True,
             can_copy=True,
+            can_embed=True,
             context_tokens=self.engine.max_context_tokens,
         )
 
@@ -89,11 +100,14 @@ class LocalBackend:
     def submit(self, request: Request) -> Handle[Completion]: ...
     @overload
     def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
-    def submit(self, request: Request | ScoreRequest) -> Handle[Result]:
+    @overload
+    def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
+    def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
+        check_tier(request)
         return self.engine.submit(request)
 
-    def check(self, request: Request | ScoreRequest) -> None:
+    def check(self, request: AnyRequest) -> None:
         """Find out whether a request could ever be met. Raises `InputError` if not."""
         self.engine.check(request)
 
@@ -101,7 +115,7 @@ class LocalBackend:
         """Tokens of a text."""
         return self.engine.count_tokens(text)
 
-    def show_prompt(self, request: Request | ScoreRequest) -> str:
+    def show_prompt(self, request: AnyRequest) -> str:
         """The request's prompt as the model reads it, control tokens spelt out."""
         return self.engine.tokenizer.render(request.prompt)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from vedette.errors import CapabilityMissing
-from vedette.types import Capabilities, Json, Request, ScoreRequest
+from vedette.types import AnyRequest, Capabilities, Json
 
 
 class NoModel:
@@ -30,15 +30,15 @@ class NoModel:
         """Nothing happens here."""
         return {}
 
-    def submit(self, request: Request | ScoreRequest) -> NoReturn:
+    def submit(self, request: AnyRequest) -> NoReturn:
         """Raises `CapabilityMissing`."""
         raise CapabilityMissing("this job runs without a model, and something was asked of one")
 
-    def check(self, request: Request | ScoreRequest) -> NoReturn:
+    def check(self, request: AnyRequest) -> NoReturn:
         """Raises `CapabilityMissing`."""
         self.submit(request)
 
-    def show_prompt(self, request: Request | ScoreRequest) -> NoReturn:
+    def show_prompt(self, request: AnyRequest) -> NoReturn:
         """Raises `CapabilityMissing`."""
         self.submit(request)
 

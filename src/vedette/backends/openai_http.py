@@ -11,13 +11,16 @@ from typing import Any, TypeVar, overload
 import httpx2
 import orjson
 
-from vedette.backends.base import Handle, Result
+from vedette.backends.base import Handle, Result, check_tier
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.errors import CapabilityMissing, InputError, InputTooLong, RequestRefused
 from vedette.types import (
+    AnyRequest,
     Capabilities,
     Completion,
+    Embedding,
+    EmbedRequest,
     Json,
     Message,
     Prompt,
@@ -116,17 +119,20 @@ class OpenAIBackend:
     def submit(self, request: Request) -> Handle[Completion]: ...
     @overload
     def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
-    def submit(self, request: Request | ScoreRequest) -> Handle[Result]:
+    @overload
+    def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
+    def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
+        check_tier(request)
         request, form = self._checked(request)
         self._check_room(request)
         return self._background.start(partial(self._answer, request, form), request.deadline_s)
 
-    def check(self, request: Request | ScoreRequest) -> None:
+    def check(self, request: AnyRequest) -> None:
         """See `Backend.check`; what the server thinks of it only an answer shows."""
         self._checked(request)
 
-    def show_prompt(self, request: Request | ScoreRequest) -> str:
+    def show_prompt(self, request: AnyRequest) -> str:
         """The messages as they are sent: what the model reads is the server's secret."""
         messages = _messages(request.prompt)
         return orjson.dumps(messages, option=orjson.OPT_INDENT_2).decode()
@@ -139,10 +145,12 @@ class OpenAIBackend:
         """Cancel what is under way and close the connections."""
         self._background.close(self._client.close())
 
-    def _checked(self, request: Request | ScoreRequest) -> tuple[Request, AnswerForm | None]:
+    def _checked(self, request: AnyRequest) -> tuple[Request, AnswerForm | None]:
         """The request and its form. Raises `CapabilityMissing` for what the protocol lacks."""
         if isinstance(request, ScoreRequest):
             raise _lacking("scores of choices")
+        if isinstance(request, EmbedRequest):
+            raise _lacking("logits to place a text by")
         check_request(request)
         if request.prompt.raw is not None or request.prompt.prefill:
             raise _lacking("raw prompts and the beginning of an answer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar, cast
 
 from vedette.backends.base import Backend, Handle, Result
-from vedette.errors import InputError, RequestError, VedetteError
+from vedette.errors import Cancelled, InputError, RequestError, VedetteError
 from vedette.tasks.base import Ask, Steps, Task
-from vedette.types import Answer, Item, Request, Usage
+from vedette.types import Answer, Item, Usage
 
 from .results import Outcome
 
@@ -185,11 +185,9 @@ class Driver(Generic[Tag]):
         ask = run.asks[index]
         handle: Handle[Result]
         try:
-            # Two branches for the overloads of `submit`; they do the same.
-            if isinstance(ask, Request):
-                handle = self._backend.submit(ask)
-            else:
-                handle = self._backend.submit(ask)
+            # Its overloads take one kind of request each, and this is any.
+            submit = cast(Callable[[Ask], Handle[Result]], self._backend.submit)
+            handle = submit(ask)
         except VedetteError as error:
             self._fail(run, index, error)
             return
@@ -213,7 +211,7 @@ class Driver(Generic[Tag]):
         """Take one request's result; when it was the last one, the item goes on."""
         if index < 0:  # it was waiting to be tried again when `stop` came
             run.open -= 1
-            run.error = run.error or RequestError("stopped")
+            run.error = run.error or Cancelled("stopped")
         else:
             try:
                 result = cast(Handle[Result], run.handles[index]).result()

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from vedette.backends.base import Backend
-from vedette.tasks.base import Learner, Task
+from vedette.tasks.base import Embeds, Learner, Task
 from vedette.types import Answer, Item, Json
 
 from .drive import Driver
+from .placing import place, placing
 from .rows import Row
 
 ROWS_PER_TEXT = 2  # rows looked at for each text wanted: a job of one repeated text must end
@@ -76,6 +77,9 @@ def studied(
 ) -> tuple[Task, Iterator[Item]]:
     """The task, having looked at the first items if it wants to, and all the items."""
     source = iter(items)
+    if isinstance(task, Embeds):
+        placed = place(task, Driver(placing(task), backend), backend, workers)
+        return placed or task, source
     n_texts = task.study_rows(backend) if isinstance(task, Learner) else 0
     if not isinstance(task, Learner) or not n_texts:
         return task, source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.cli.red_lines import refuse_red_lines
 from vedette.errors import InputError
 
 
@@ -15,6 +16,7 @@ def extract(
     instructions: str = "",
     max_tokens: int | None = None,
     prompt_schema: bool = True,
+    force: bool = False,
     options: JobOptions | None = None,
 ) -> int:
     """Turn texts into JSON that fits a schema, one result line for each row.
@@ -37,6 +39,8 @@ def extract(
         Most tokens of an answer; by default what the schema can need.
     prompt_schema
         Show the schema to the model; --prompt-schema false leaves it out, for fine-tuned models.
+    force
+        Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.cli.schema import read_schema
     from vedette.tasks.examples import extract_examples
@@ -50,6 +54,8 @@ def extract(
     body = read_schema(schema) if schema is not None else schema_of_fields(fields or "")
     if verbatim:
         body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
+    options = options or JobOptions()
+    refuse_red_lines([instructions], options, force=force)
     rows = extract_examples(read_text(examples, "examples"), examples) if examples else ()
     task = Extract(
         schema=body,
@@ -58,4 +64,4 @@ def extract(
         max_tokens=max_tokens,
         prompt_schema=prompt_schema,
     )
-    return run_job(task, paths, options or JobOptions())
+    return run_job(task, paths, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.cli.red_lines import refuse_red_lines
 from vedette.errors import InputError
 from vedette.types import Json
 
@@ -14,6 +15,7 @@ def form(
     known_field: str | None = None,
     instructions: str = "",
     max_tokens: int | None = None,
+    force: bool = False,
     options: JobOptions | None = None,
 ) -> int:
     """Fill in a form from each text; say what was filled in and what is still to be asked.
@@ -32,11 +34,15 @@ def form(
         A sentence more for the model.
     max_tokens
         Most tokens of an answer; by default what the schema can need.
+    force
+        Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.cli.schema import read_schema
     from vedette.tasks.form import FillForm
 
     check_paths(paths, form)
+    options = options or JobOptions()
+    refuse_red_lines([instructions], options, force=force)
     task = FillForm(
         schema=read_schema(schema),
         known=_known(known) if known is not None else {},
@@ -45,7 +51,7 @@ def form(
         max_tokens=max_tokens,
     )
     columns = (known_field,) if known_field else ()
-    return run_job(task, paths, options or JobOptions(), columns=columns)
+    return run_job(task, paths, options, columns=columns)
 
 
 def _known(spec: str) -> dict[str, Json]:

@@ -15,6 +15,7 @@ from vedette.cli.job import (
     run_job,
     settings_of,
 )
+from vedette.cli.red_lines import refuse_red_lines
 from vedette.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def generate(
     strict: bool = False,
     order: Literal["declared", "any"] = "declared",
     think: str = "off",
+    force: bool = False,
     options: JobOptions | None = None,
 ) -> int:
     """Answer prompts, each a row, with text that is what the constraint says, or an error.
@@ -77,6 +79,8 @@ def generate(
         With --schema: properties as declared, or in any order that the model likes.
     think
         For models that think first: off, free, or the most tokens of the thought.
+    force
+        Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.tasks.generate import Generate
     from vedette.types import Sampling, SchemaOptions
@@ -94,11 +98,14 @@ def generate(
         prompt_schema=prompt_schema,
         think=_think(think),
     )
-    if prompt is None:
-        return run_job(task, paths, options or JobOptions())
-    if paths:
+    options = options or JobOptions()
+    if prompt is not None and paths:
         raise InputError("give either --prompt or files, not both")
-    return _answer_one(task, prompt, options or JobOptions())
+    refuse_red_lines([instructions], options, force=force)
+    if prompt is None:
+        return run_job(task, paths, options)
+    refuse_red_lines([prompt], options, force=force, has_input=False)
+    return _answer_one(task, prompt, options)
 
 
 def _think(text: str) -> Literal["off", "free"] | int:

@@ -13,9 +13,19 @@ from typing import overload
 import psutil
 
 from vedette.errors import EngineFailed, InputError
-from vedette.types import Completion, Prompt, Request, ScoreRequest, Scores
+from vedette.types import (
+    AnyRequest,
+    Completion,
+    Embedding,
+    EmbedRequest,
+    Prompt,
+    Request,
+    ScoreRequest,
+    Scores,
+)
 
 from .constraint.compiler import Compiler
+from .embed import EmbedWork
 from .generate import Generation
 from .llama.model import Model
 from .loop import Loop
@@ -81,11 +91,17 @@ class EngineCore:
     def submit(self, request: Request) -> Ticket[Completion]: ...
     @overload
     def submit(self, request: ScoreRequest) -> Ticket[Scores]: ...
-    def submit(self, request: Request | ScoreRequest) -> Ticket[Completion] | Ticket[Scores]:
+    @overload
+    def submit(self, request: EmbedRequest) -> Ticket[Embedding]: ...
+    def submit(
+        self, request: AnyRequest
+    ) -> Ticket[Completion] | Ticket[Scores] | Ticket[Embedding]:
         """Queue a request. Raises `InputError` at once for one that can never be met."""
         with self._in_use():
             if isinstance(request, ScoreRequest):
                 return self._submit_score(request)
+            if isinstance(request, EmbedRequest):
+                return self._submit_embed(request)
             return self._submit_text(request)
 
     @contextmanager
@@ -108,12 +124,12 @@ class EngineCore:
             raise InputError("the prompt is empty", hint="give it at least one character")
         return tokens
 
-    def check(self, request: Request | ScoreRequest) -> None:
+    def check(self, request: AnyRequest) -> None:
         """Compile the constraint or the choices without running anything. Raises `InputError`."""
         self.tokenizer.encode(request.prompt)
         if isinstance(request, ScoreRequest):
             self._trie(request.choices)
-        elif request.constraint:
+        elif isinstance(request, Request) and request.constraint:
             self.compiler.matcher(request.constraint)
 
     def _trie(self, choices: tuple[str, ...]) -> ChoiceTrie:
@@ -174,6 +190,21 @@ class EngineCore:
             tokens=prompt.ids,
             n_prompt=len(prompt.ids),
             n_total=len(prompt.ids) + sum(map(len, trie.branches)),
+            n_shared=prompt.n_shared,
+            logits_from=len(prompt.ids) - 1,
+            deadline=_deadline(request.deadline_s),
+        )
+        self._loop.submit(sequence)
+        return ticket
+
+    def _submit_embed(self, request: EmbedRequest) -> Ticket[Embedding]:
+        prompt = self._encode(request.prompt)
+        ticket: Ticket[Embedding] = Ticket()
+        sequence = Sequence(
+            work=EmbedWork(ticket),
+            tokens=prompt.ids,
+            n_prompt=len(prompt.ids),
+            n_total=len(prompt.ids),
             n_shared=prompt.n_shared,
             logits_from=len(prompt.ids) - 1,
             deadline=_deadline(request.deadline_s),

@@ -20,6 +20,7 @@ from vedette.errors import (
 
 from .cells import Cells, Start
 from .constraint.matcher import MaskTable
+from .embed import EmbedWork
 from .generate import Generation
 from .llama.batch import Batch
 from .llama.context import Context, ContextSpec
@@ -171,7 +172,8 @@ class Loop:
 
     def _has_place(self, sequence: Sequence) -> bool:
         """Closed questions end with their prompts, so twice as many may be live."""
-        places = self._options.width * (2 if isinstance(sequence.work, RootWork) else 1)
+        ends_soon = isinstance(sequence.work, RootWork | EmbedWork)
+        places = self._options.width * (2 if ends_soon else 1)
         return sum(live.parent is None for live in self._live) < places
 
     def _spare_ids(self) -> int:

@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from vedette.errors import Cancelled
-from vedette.types import Completion, Scores
+from vedette.types import Completion, Embedding, Scores
 
-R = TypeVar("R", bound=Completion | Scores)
+R = TypeVar("R", bound=Completion | Scores | Embedding)
 
 _log = logging.getLogger(__name__)
 

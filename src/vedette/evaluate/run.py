@@ -12,6 +12,7 @@ from vedette.decide.calibration import Promise, calibrate
 from vedette.errors import CapabilityMissing, VedetteError
 from vedette.tasks.calibrations import Calibrations
 from vedette.tasks.classify import QUESTION, Classify
+from vedette.tasks.nearest.task import Nearest
 from vedette.types import Answer, Item, Usage
 
 from .report import Report, Verdict, verdict_of
@@ -21,7 +22,7 @@ Tell = Callable[[int, int], None]
 
 
 def evaluate_classify(
-    task: Classify,
+    task: Classify | Nearest,
     items: Sequence[Item],
     right: Sequence[str],
     backend: Backend,
@@ -54,7 +55,7 @@ def evaluate_classify(
 
 
 def calibrate_classify(
-    task: Classify,
+    task: Classify | Nearest,
     items: Sequence[Item],
     right: Sequence[str],
     backend: Backend,
@@ -77,5 +78,7 @@ def calibrate_classify(
         rows.append(cast(list[float], outcome.value))
         tell(len(rows), len(items))
     indices = [task.names.index(label) for label in right]
-    fitted = calibrate(task.names, rows, indices, promise, by_choice=by_choice)
+    fitted = calibrate(
+        task.names, rows, indices, promise, by_choice=by_choice, has_prior=task.has_prior
+    )
     return Calibrations(task.name, task.key(backend), {QUESTION: fitted})

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from vedette.backends.base import Backend, Result
-from vedette.types import Answer, Item, Json, Request, ScoreRequest
+import numpy as np
+from numpy.typing import NDArray
 
-Ask: TypeAlias = Request | ScoreRequest
+from vedette.backends.base import Backend, Result
+from vedette.types import Answer, AnyRequest, EmbedRequest, Item, Json
+
+Ask: TypeAlias = AnyRequest
 Steps: TypeAlias = Generator[Sequence[Ask], Sequence[Result], Answer]
 
 
@@ -56,6 +59,24 @@ class TakesForm(Protocol):
 
 
 @runtime_checkable
+class Embeds(Task, Protocol):
+    """A task that needs the places of texts of its own before it answers anything."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts."""
+        ...
+
+    def embed_request(self, text: str) -> EmbedRequest:
+        """What is asked about each."""
+        ...
+
+    def placed(self, vectors: NDArray[np.float32]) -> Task:
+        """The task that knows their places.  # (n_texts, n_values)"""
+        ...
+
+
+@runtime_checkable
 class Learner(Task, Protocol):
     """A task that looks at the first texts of a job before it answers any of them.
 
@@ -86,4 +107,38 @@ class Learner(Task, Protocol):
 
     def knowing(self, finding: Json, answers: Mapping[str, Answer]) -> Task:
         """The task with its finding. `answers` by text are used once each instead of asking."""
+        ...
+
+
+class Accounts(Protocol):
+    """Adds up what the result lines of a job say. They are the journal's in a resumed job too."""
+
+    @property
+    def name(self) -> str:
+        """The key of `as_dict` in the summary."""
+        ...
+
+    def add(self, line: Mapping[str, Json], *, repeated: bool) -> None:
+        """Count a result line; `repeated` if an identical row's answer was counted before."""
+        ...
+
+    def as_dict(self) -> dict[str, Json]:
+        """For machines."""
+        ...
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Name and value of what is worth telling, in order."""
+        ...
+
+    def notes(self) -> list[str]:
+        """Sentences that somebody should read."""
+        ...
+
+
+@runtime_checkable
+class Accountable(Task, Protocol):
+    """A task with more to tell of a job than how many rows were answered."""
+
+    def accounts(self, backend: Backend) -> Accounts:
+        """Accounts of a job, with nothing in them yet."""
         ...

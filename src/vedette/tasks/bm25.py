@@ -20,6 +20,14 @@ _UNSPACED = (
 _RUNS = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|[^\W_{_UNSPACED}]+")
 
 
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]+")
+
+
+def is_unspaced(term: str) -> bool:
+    """Whether a term is a piece of a run without spaces, as Chinese has them."""
+    return _IS_UNSPACED.match(term) is not None
+
+
 def terms(text: str) -> list[str]:
     """The words of a text, folded; of Chinese and the like, characters and pairs of them."""
     found: list[str] = []

@@ -6,7 +6,7 @@ import orjson
 
 from vedette.backends.base import Backend, Result
 from vedette.errors import ConstraintFailed, InputTooLong
-from vedette.types import Completion, Json, Prompt, Scores
+from vedette.types import Completion, Embedding, Json, Prompt, Scores
 
 _PER_MESSAGE_TOKENS = 8  # what a chat template puts around a message, at most
 _MARGIN_TOKENS = 16
@@ -36,6 +36,13 @@ def scores_of(result: Result) -> Scores:
     """The reply to a `ScoreRequest`."""
     if not isinstance(result, Scores):
         raise TypeError("scores were asked for")
+    return result
+
+
+def embedding_of(result: Result) -> Embedding:
+    """The reply to an `EmbedRequest`."""
+    if not isinstance(result, Embedding):
+        raise TypeError("an embedding was asked for")
     return result
 
 
