@@ -38,6 +38,8 @@ from vedette.types import Answer, Item
 
 POLICIES = (*DEFAULT, "indirect-injection")
 CHUNK = 16
+# Written after the rules, to do without the words that they know. No rule is to be made for them.
+WORDINGS = Path(__file__).with_name("guard_wordings.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ def sets_in(folder: Path) -> list[Texts]:
         Texts("purplellama", True, lines("prompt_injection_purplellama.jsonl", "text")),
         Texts("piguard, attacks", True, tuple(r["prompt"] for r in valid if r["label"])),
         Texts("bipia, orders in mails", True, tuple(planted)),
+        Texts("new wordings", True, tuple(WORDINGS.read_text("utf-8").splitlines())),
     ]
 
 
