@@ -20,19 +20,16 @@ from itertools import product
 from pathlib import Path
 
 from common import say, table
-from guard_sets import share
+from guard_sets import ABOUT, share
 from kept import json_lines
 
 from vedette.errors import VedetteError
 from vedette.tasks.guard.policy_file import DEFAULT, find_policy
 
 FOLDS = 5
-ABOUT = {
-    "prompt-injection": ("purplellama", "piguard, attacks"),
-    "jailbreak": ("jailbreaks in the wild",),
-}
 RATIOS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0)  # of the model's weight to the rules'
 LIMITS = (1.0, 1.5, 2.0, 3.0)
+GREY = [0.2, 0.5]  # as in the policies' [with_model], with which the scores were made
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +113,7 @@ def as_table(policy: str, fit: Fit, name: str, sha256: str) -> str:
         f"model = {scale * fit.ratio:.3f}",
         f"limit = {fit.limit}",
         "threshold = 0.5",
+        f"grey = {GREY}",
     ]
     return "\n".join(lines)
 

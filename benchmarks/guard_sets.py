@@ -5,10 +5,10 @@
 
 DATA is a folder with the sets below. Without a model, rules alone decide. With one it has the say
 that the policies give it, and the table is of the product's verdicts; how often it was asked is
-told. With --scores it is asked about everything instead, and what the rules and the model say of
-each text goes to FILE as it comes: `guard_fit.py` makes weights of that. A run that is begun again
-with the same FILE goes on; --seconds ends it in time. --rows takes that many of each set, spread
-evenly over it.
+told. With --scores it is asked about everything instead, of the attacks those that the policy is
+about, and what the rules and the model say of each text goes to FILE as it comes: `guard_fit.py`
+makes weights of that. A run that is begun again with the same FILE goes on; --seconds ends it in
+time. --rows takes that many of each set, spread evenly over it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ from vedette.tasks.guard.task import Guard
 from vedette.types import Answer, Item
 
 POLICIES = (*DEFAULT, "indirect-injection")
+# The sets of attacks that a policy is about, which weights are made from.
+ABOUT = {
+    "prompt-injection": ("purplellama", "piguard, attacks"),
+    "jailbreak": ("jailbreaks in the wild",),
+}
 CHUNK = 16
 # Written after the rules, to do without the words that they know. No rule is to be made for them.
 WORDINGS = Path(__file__).with_name("guard_wordings.txt")
@@ -124,7 +129,9 @@ def score(
     in_time: Callable[[], bool],
 ) -> None:
     """What rules and model say of every text under every policy, to the file."""
-    for policy, one in product(DEFAULT, sets):
+    for policy, one in product(ABOUT, sets):
+        if one.attacks and one.name not in ABOUT[policy]:
+            continue
         task = Guard((find_policy(policy),), ask_all=True)
         names = {i: f"{policy}/{one.name}/{i}" for i, _ in one.sample(rows)}
         todo = [(names[i], text) for i, text in one.sample(rows) if kept.get(names[i]) is None]
