@@ -7,6 +7,7 @@ from typing import cast
 
 from vedette.tasks.compress.task import BUDGET_TOKENS
 from vedette.tasks.compress.task import Compress as CompressTask
+from vedette.tasks.ranking import ORDER
 from vedette.tasks.rerank import Rerank as RerankTask
 from vedette.tasks.rewrite import Rewrite as RewriteTask
 from vedette.types import Item, Json, Sampling
@@ -15,9 +16,20 @@ from .items import one
 from .shared import Answerer
 
 
-def Rerank(*, top: int = 5, instructions: str = "", return_documents: bool = False) -> RerankTask:
-    """The rerank task, for `map` over items whose text is a query, with a column `documents`."""
-    return RerankTask(top=top, instructions=instructions, return_documents=return_documents)
+def Rerank(
+    *,
+    top: int = 5,
+    order: str = ORDER,
+    instructions: str = "",
+    return_documents: bool = False,
+) -> RerankTask:
+    """The rerank task, for `map` over items whose text is a query, with a column `documents`.
+
+    `order`: see `rerank`.
+    """
+    return RerankTask(
+        top=top, order=order, instructions=instructions, return_documents=return_documents
+    )
 
 
 def rerank(
@@ -25,6 +37,7 @@ def rerank(
     documents: Sequence[str | Mapping[str, Json]],
     *,
     top: int = 5,
+    order: str = ORDER,
     instructions: str = "",
     model: str | None = None,
     backend: Answerer | None = None,
@@ -33,13 +46,13 @@ def rerank(
 
     `documents` are texts, or objects with `text` and perhaps `id`. Each result has `index`, the
     place in `documents`, and `relevance_score`, between 0 and 1 and relative to the other ones.
-    `backend`: see `extract`.
+    `order` is `given` for the hits of a search, best first, whose places count too, or `words` for
+    texts in no such order. `backend`: see `extract`.
     """
     entries: list[Json] = [one if isinstance(one, str) else {**one} for one in documents]
     item = Item(id="1", text=query, columns={"documents": entries})
-    value = cast(
-        dict[str, Json], one(Rerank(top=top, instructions=instructions), item, model, backend)
-    )
+    task = Rerank(top=top, order=order, instructions=instructions)
+    value = cast(dict[str, Json], one(task, item, model, backend))
     return cast(list[dict[str, Json]], value["results"])
 
 
