@@ -104,11 +104,14 @@ def key_of(ask: ScoreRequest) -> str:
 
 def asks_of(task: Rerank, query: Query, backend: LocalBackend) -> list[ScoreRequest]:
     """What the task asks about a query's candidates."""
-    return cast(list[ScoreRequest], next(task.steps(query.item, backend)))
+    return cast(list[ScoreRequest], next(task.steps(query.item, backend), []))
 
 
 def ranked(task: Rerank, query: Query, backend: LocalBackend, scores: Kept) -> list[str]:
     """The ids in the order that the task gives, from scores that are known."""
+    if task.read == 0:
+        answer = answer_item(task, query.item, backend)
+        return [one["id"] for one in cast(dict[str, Any], answer.value)["results"]]
     steps = task.steps(query.item, backend)
     asks = cast(list[ScoreRequest], next(steps))
     known = [cast(dict[str, Any], scores.get(key_of(ask)))["logprobs"] for ask in asks]

@@ -57,9 +57,27 @@ def test_where_the_model_tells_nothing_apart_hits_stay_as_they_were_given():
 
 def test_the_last_hit_rises_by_the_models_word_but_not_over_the_first_ones_by_a_little():
     documents = [f"passage {n}" for n in range(20)]
-    task = Rerank(order="given", top=20, first_weight=2)
+    task = Rerank(order="given", top=20, read=20, first_weight=2, neighbours=0)
     answer, _ = run_by_hand(task, item("?", documents), likes("passage 19"))
     assert 0 < order(answer).index(19) < 19
+
+
+def test_what_is_like_a_good_hit_rises_with_it_and_none_does_among_a_few():
+    documents = [f"subject{n} matter{n} thing{n}" for n in range(40)]
+    documents[30] = documents[5] + " more"
+    plain, _ = run_by_hand(Rerank(order="given", top=40, read=0), item("?", documents), even)
+    assert order(plain).index(30) < 20
+    alone = Rerank(order="given", top=40, read=0, neighbours=0)
+    assert order(run_by_hand(alone, item("?", documents), even)[0]) == [*range(40)]
+    few, _ = run_by_hand(Rerank(order="given", top=9, read=0), item("?", documents[:9]), even)
+    assert order(few) == [*range(9)]
+
+
+def test_with_nothing_read_nothing_is_asked():
+    backend = WordBackend(can_score=False)
+    answer, asked = run_by_hand(Rerank(read=0), item(), even, backend)
+    assert (order(answer)[0], asked) == (4, [])
+    assert answer.value["stages"] == {"candidates": 5, "read": 0, "windows": 0}
 
 
 def test_by_words_what_shares_none_has_no_place_of_its_own():
@@ -98,12 +116,18 @@ def test_the_query_is_shared_by_all_candidates_and_stands_before_them():
     assert sorted(p.messages[1].content[p.shared_chars :] for p in prompts) == sorted(DOCUMENTS)
 
 
-def test_only_the_best_by_bm25_are_read_and_the_others_come_after_them():
-    answer, asked = run_by_hand(Rerank(read=2), item(), likes("sleep"))
+def test_only_the_first_are_read_and_others_count_as_the_mean_of_these():
+    answer, asked = run_by_hand(Rerank(read=2, first_weight=0), item(), likes("sleep"))
     assert len(asked[0]) == 2
-    assert order(answer) == [0, 4, 1, 2, 3]
-    assert [("yes" in result) for result in answer.value["results"]] == [True] * 2 + [False] * 3
+    assert order(answer) == [0, 1, 2, 3, 4]  # 0 and 4 were read
+    assert ["yes" in result for result in answer.value["results"]] == [True, *[False] * 3, True]
     assert answer.value["stages"] == {"candidates": 5, "read": 2, "windows": 2}
+
+
+def test_beyond_the_pool_candidates_stay_in_the_first_order():
+    documents = [f"passage {n}" for n in range(70)]
+    answer, _ = run_by_hand(Rerank(order="given", top=70), item("?", documents), even)
+    assert order(answer)[50:] == [*range(50, 70)]
 
 
 def test_a_long_candidate_counts_by_its_best_window_which_is_told():
@@ -151,9 +175,9 @@ def test_candidates_without_text_are_not_read_and_come_last():
 
 
 @given(
-    documents=st.lists(st.text("ab 猫狗", max_size=12), max_size=12),
-    top=st.integers(1, 14),
-    read=st.integers(1, 14),
+    documents=st.lists(st.text("ab 猫狗", max_size=12), max_size=24),
+    top=st.integers(1, 26),
+    read=st.integers(0, 14),
     weight=st.sampled_from([0.0, 0.5, 3.0]),
     said=st.lists(st.floats(-20, -0.001), min_size=7, max_size=7),
 )
@@ -215,7 +239,8 @@ def test_what_cannot_be_ranked_is_refused():
         {"scoring": "both"},
         {"order": "best"},
         {"top": 0},
-        {"read": 0},
+        {"read": -1},
+        {"neighbours": 1.0},
         {"window_tokens": 3},
         {"first_weight": -1.0},
     ],
@@ -229,7 +254,8 @@ def test_the_identity_tells_jobs_apart():
     kinds = [
         Rerank(),
         Rerank(top=3),
-        Rerank(read=10),
+        Rerank(read=9),
+        Rerank(neighbours=0.5),
         Rerank(scoring="likelihood"),
         Rerank(order="given"),
         Rerank(first_weight=1),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean, pstdev
 from typing import Literal
 
-READ = 50
+READ = 10
+POOL = 50
 ORDERS = ("given", "words")
 ORDER: Literal["given", "words"] = "given"
 SCORINGS = ("yes-no", "likelihood")
@@ -15,7 +16,8 @@ SCORING: Literal["yes-no", "likelihood"] = "likelihood"
 WINDOW_TOKENS = 400
 
 # Chosen on development data: benchmarks/rerank_cranfield.py.
-FIRST_WEIGHT = 1.0  # standard deviations of the first order's places for one of the model's
+FIRST_WEIGHT = 2.0  # standard deviations of the first order's places for one of the model's
+NEIGHBOURS = 0.9  # the share of a score that comes from a candidate and those most like it
 
 
 def standardised(values: Sequence[float]) -> list[float]:
@@ -45,15 +47,15 @@ def places(scores: Sequence[float]) -> list[int]:
 
 
 def whole_ranking(
-    read: Sequence[int], scores: Sequence[float], first: Sequence[int]
+    scored: Sequence[int], scores: Sequence[float], first: Sequence[int]
 ) -> list[tuple[int, float]]:
-    """Every candidate once, with its score: those that were read, then the others.
+    """Every candidate once, with its score: those that have one, then the others.
 
-    `scores` are those of `read`, in its order; `first` is the order of all, in which the others
-    follow. They score as the last that was read, so that scores never rise from one place to the
+    `scores` are those of `scored`, in its order; `first` is the order of all, in which the others
+    follow. They score as the last of these, so that scores never rise from one place to the
     next.
     """
-    score_of = dict(zip(read, scores, strict=True))
+    score_of = dict(zip(scored, scores, strict=True))
     last = min(scores, default=0.0)
     ranked = sorted(score_of, key=lambda i: (-score_of[i], i))
     return [*((i, score_of[i]) for i in ranked), *((i, last) for i in first if i not in score_of)]

@@ -16,11 +16,14 @@ from .base import Steps
 from .bm25 import bm25
 from .budget import check_at_least_1
 from .documents import Document, parse_documents
+from .neighbours import lent
 from .prompt_data import fill, load_prompt, text_of, with_instructions
 from .ranking import (
     FIRST_WEIGHT,
+    NEIGHBOURS,
     ORDER,
     ORDERS,
+    POOL,
     READ,
     SCORING,
     SCORINGS,
@@ -47,8 +50,10 @@ class Rerank:
     question about the passage (Sachan et al. 2022, arXiv 2204.07496); with yes-no the model is
     asked whether the passage helps to answer the query, and it is the log-odds of yes. To that,
     `first_weight` times the place in the first order is added (the logarithm of it: a place
-    matters most near the top), both in standard deviations over what was read. A candidate longer
-    than `window_tokens` is read in windows; its best one counts.
+    matters most near the top), both in standard deviations. A candidate longer than `window_tokens`
+    is read in windows; its best one counts. Then the first `POOL` candidates lend each other
+    scores: `neighbours` is the share of a score that comes from a candidate and those most like it
+    (see `neighbours.lent`).
 
     The value has `results`, the best `top`, and `stages`, what was done. The order is a
     permutation of the candidates whatever the model says; ties go to the earlier candidate.
@@ -60,6 +65,7 @@ class Rerank:
     order: str = ORDER
     scoring: str = SCORING
     first_weight: float = FIRST_WEIGHT
+    neighbours: float = NEIGHBOURS
     window_tokens: int = WINDOW_TOKENS
     return_documents: bool = False
     instructions: str = ""
@@ -68,7 +74,10 @@ class Rerank:
 
     def __post_init__(self) -> None:
         check_at_least_1("top", self.top)
-        check_at_least_1("read", self.read)
+        if self.read < 0:
+            raise InputError(f"read is {self.read}; it must be 0 or more")
+        if not 0 <= self.neighbours < 1:
+            raise InputError(f"neighbours is {self.neighbours}; it must be in [0, 1)")
         for name, known in (("order", ORDERS), ("scoring", SCORINGS)):
             value = getattr(self, name)
             if value not in known:
@@ -92,6 +101,7 @@ class Rerank:
                 "order": self.order,
                 "scoring": self.scoring,
                 "first_weight": self.first_weight,
+                "neighbours": self.neighbours,
                 "window_tokens": self.window_tokens,
                 "return_documents": self.return_documents,
             },
@@ -99,7 +109,7 @@ class Rerank:
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
-        if not backend.capabilities.can_score:
+        if self.read and not backend.capabilities.can_score:
             raise CapabilityMissing("rerank needs a backend that can score choices")
         documents = self._documents(item)
         if not documents:
@@ -109,12 +119,16 @@ class Rerank:
             raise InputError("the query is empty", hint="without one there is no order")
         place_of = self._places(query, texts)
         first = sorted(range(len(texts)), key=lambda i: (place_of[i], i))
-        read = [i for i in first if texts[i].strip()][: self.read]
-        parts = self._parts(query, [texts[i] for i in read], backend)
+        pool = [i for i in first if texts[i].strip()][: max(POOL, self.read)]
+        read = pool[: self.read]
+        parts = self._parts(query, [texts[i] for i in read], backend) if read else []
 
-        rows = yield [self.request(query, part.text) for part in parts]
+        rows: Sequence[Result] = ()
+        if parts:
+            rows = yield [self.request(query, part.text) for part in parts]
         best = _best_parts(parts, rows)
-        scores = self._fused([best[texts[i]].score for i in read], [place_of[i] for i in read])
+        said = [best[texts[i]].score for i in read]
+        scores = self._fused(said, [place_of[i] for i in pool], [texts[i] for i in pool])
         stages: dict[str, Json] = {
             "candidates": len(documents),
             "read": len(read),
@@ -122,7 +136,7 @@ class Rerank:
         }
         results: list[Json] = [
             self._result(i, score, documents[i], best.get(texts[i]))
-            for i, score in whole_ranking(read, scores, first)[: self.top]
+            for i, score in whole_ranking(pool, scores, first)[: self.top]
         ]
         usage = sum((row.usage for row in rows), Usage())
         return Answer(value={"results": results, "stages": stages}, usage=usage)
@@ -174,11 +188,17 @@ class Rerank:
             return list(range(len(texts)))
         return places(bm25(query, texts))
 
-    def _fused(self, said: Sequence[float], before: Sequence[int]) -> list[float]:
-        """The scores of candidates, from what the model says of each and its place before."""
+    def _fused(
+        self, said: Sequence[float], before: Sequence[int], texts: Sequence[str]
+    ) -> list[float]:
+        """The scores of candidates, from their places before and what the model says of the first.
+
+        One that was not read counts as the mean of those that were.
+        """
         worth = standardised([-math.log(place + 1) for place in before])
-        pairs = zip(standardised(said), worth, strict=True)
-        return [model + self.first_weight * place for model, place in pairs]
+        model = [*standardised(said), *[0.0] * (len(before) - len(said))]
+        own = [m + self.first_weight * w for m, w in zip(model, worth, strict=True)]
+        return standardised(lent(own, texts, self.neighbours))
 
     def _result(self, index: int, score: float, document: Document, best: _Best | None) -> Json:
         """One entry of the ranking, in the form of `/v1/rerank`, and what it rests on."""
