@@ -1,7 +1,7 @@
 """Commit messages for the commits of a repository's own history, read as if they were staged.
 
     python benchmarks/commit_history.py [--repository DIR] [--model NAME] [--commits 50] \\
-        [--sample N] [--body auto] [--types FILE.tsv] [--out FILE.jsonl]
+        [--sample N] [--body auto] [--types FILE.tsv] [--out FILE.jsonl] [--seconds S]
 
 What is held to account: every header is valid (type, 72 characters, no full stop), and no message
 has a file name that its diff does not have; this is checked here by the suffixes of the
@@ -9,12 +9,15 @@ repository's own files, apart from the check that the task makes. Reported besid
 type is one of those that a person gave (commit_types.tsv has them by subject; a conventional
 subject has its own), lengths, what was shortened or asked again, tokens and seconds. Whether a
 line is a good one must be read: both subjects are printed. Exit 1 if a promise is broken.
+
+Messages go to --out as they come, and a run that is begun again takes them from there. --seconds is
+how long may be asked; then what there is is reported, and the same command goes on.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import re
 import statistics
 import sys
@@ -23,10 +26,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from common import say, table
+from kept import Kept
 
 from vedette.backends.local import LocalBackend, fetch, options_of
 from vedette.batch.single import answer_item
 from vedette.config import load
+from vedette.errors import VedetteError
 from vedette.git.repository import Commit, Repository, Span
 from vedette.tasks.commit.change_types import default_types
 from vedette.tasks.commit.header import header_fault, parse_header
@@ -60,34 +65,50 @@ def right_types(commit: Commit, known: dict[str, list[str]]) -> list[str]:
 
 
 def measure(
-    commits: list[Commit], repository: Repository, task: WriteCommit, backend: LocalBackend
+    commits: list[Commit],
+    repository: Repository,
+    task: WriteCommit,
+    backend: LocalBackend,
+    kept: Kept,
+    seconds: float,
 ) -> list[dict[str, Any]]:
-    """One row for each commit."""
+    """One row for each commit that has a message, or gets one in time."""
     rows = []
+    begun = time.perf_counter()
     for commit in commits:
         diff = repository.of_commit(commit.hash)
         if not diff.strip():
             say(f"{commit.hash[:7]} has no diff")
             continue
-        start = time.perf_counter()
-        answer = answer_item(task, Item(id=commit.hash, text=diff), backend)
-        value = cast(dict[str, Any], answer.value)
-        row = {
-            "commit": commit.hash,
-            "own_subject": commit.subject,
-            **value,
-            "fault": header_fault(value["header"], NAMES),
-            "invented": file_names(value["message"], diff),
-            "seconds": round(time.perf_counter() - start, 1),
-            "prompt_tokens": answer.usage.prompt_tokens,
-            "cached_tokens": answer.usage.cached_tokens,
-        }
+        row = kept.get(commit.hash)
+        if row is None:
+            if time.perf_counter() - begun > seconds:
+                continue
+            row = worded(commit, diff, task, backend)
+            kept.add(commit.hash, row)
         rows.append(row)
         say(f"{commit.hash[:7]} {commit.subject}")
-        say("".join(f"    {line}\n" for line in value["message"].splitlines()).rstrip("\n"))
-        for change in value["changes"]:
+        say("".join(f"    {line}\n" for line in row["message"].splitlines()).rstrip("\n"))
+        for change in row["changes"]:
             say(f"        ({change})")
     return rows
+
+
+def worded(commit: Commit, diff: str, task: WriteCommit, backend: LocalBackend) -> dict[str, Any]:
+    """The message for one commit, and what is held against it."""
+    start = time.perf_counter()
+    answer = answer_item(task, Item(id=commit.hash, text=diff), backend)
+    value = cast(dict[str, Any], answer.value)
+    return {
+        "commit": commit.hash,
+        "own_subject": commit.subject,
+        **value,
+        "fault": header_fault(value["header"], NAMES),
+        "invented": file_names(value["message"], diff),
+        "seconds": round(time.perf_counter() - start, 1),
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "cached_tokens": answer.usage.cached_tokens,
+    }
 
 
 def report(rows: list[dict[str, Any]], known: dict[str, list[str]]) -> str:
@@ -128,7 +149,8 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="of these, so many at equal distances")
     parser.add_argument("--body", choices=("auto", "none", "bullets"), default="auto")
     parser.add_argument("--types", type=Path, default=TYPES_FILE)
-    parser.add_argument("--out", type=Path, help="write a row for each commit")
+    parser.add_argument("--out", type=Path, help="keep a row for each commit")
+    parser.add_argument("--seconds", type=float, default=math.inf)
     args = parser.parse_args()
     repository = Repository(args.repository)
     commits, _ = repository.commits(Span(None, repository.commit_hash("HEAD")))
@@ -138,13 +160,20 @@ def main() -> int:
         chosen = chosen[::step][: args.sample]
     settings = load(model=args.model, threads=args.threads)
     fetch(settings)
+    task = WriteCommit(body=args.body)
     backend = LocalBackend(settings.model, options_of(settings))
     try:
-        rows = measure(chosen, repository, WriteCommit(body=args.body), backend)
+        about = {"benchmark": "commit_history", **backend.identity, "task": task.identity}
+        kept = Kept(args.out, about)
+        rows = measure(chosen, repository, task, backend, kept, args.seconds)
+    except VedetteError as error:
+        say(f"error: {error}")
+        return 2
     finally:
         backend.close()
-    if args.out:
-        args.out.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    if not rows:
+        print("no message yet")
+        return 0
     print(report(rows, known_types(args.types)))
     return int(any(row["fault"] or row["invented"] for row in rows))
 

@@ -1,14 +1,20 @@
 """What reranking adds to BM25, on abstracts with graded judgements (Cranfield).
 
-    python benchmarks/rerank_cranfield.py DOCS QUERIES [--model NAME] [--queries N] \\
-        [--scoring yes-no|likelihood] [--out answers.jsonl]
+    python benchmarks/rerank_cranfield.py DOCS QUERIES [--model NAME] [--read N] [--queries N] \\
+        [--scoring yes-no|likelihood] [--scores FILE] [--seconds S] [--timed N]
 
 DOCS has a line {"id", "text"} for each document, QUERIES a line {"query", "relevant"} for each
 query, `relevant` being grades by document id: 1 the strongest, 4 the weakest, others none. BM25
 over all documents gives 50 candidates, of which the reranker gives the best 5. Reported is nDCG@5
 (gain 2^g - 1, g from 4 down to 1 for the grades 1 to 4) before and after, over all queries and
-over each third of them, in file order. Answers go to --out as they come; a run that is begun again
-takes them from there. --queries takes that many, spread evenly over the file.
+over each third of them, in file order; and for several weights of the first order, over every
+second query and over the others, so that a weight can be chosen on some and told on the rest.
+
+A document is read once for all queries that it is a candidate of, which changes no score. Scores
+go to --scores as they come. --seconds is how long may be asked; then what is complete is reported,
+and the same command goes on. --queries takes that many, chosen by a hash. --timed runs so many
+queries as they come to a user, each by itself, and tells how long they took and by how much their
+scores differ from those above.
 """
 
 from __future__ import annotations
@@ -17,9 +23,13 @@ import argparse
 import math
 import sys
 import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, cast
 
 from common import say, table
 from kept import Kept, json_lines
@@ -28,16 +38,37 @@ from vedette.backends.local import LocalBackend
 from vedette.batch.single import answer_item
 from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.errors import VedetteError
-from vedette.tasks.bm25 import bm25
-from vedette.tasks.ranking import SCORING, SCORINGS, by_score
+from vedette.tasks.bm25 import Bm25
+from vedette.tasks.ranking import READ, SCORING, SCORINGS, by_score
 from vedette.tasks.rerank import Rerank
-from vedette.types import Item
+from vedette.types import Item, Json, ScoreRequest, Scores, Usage
 
 FIRST = 50
 TOP = 5
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+UNDER_WAY = 4
 
 
-def ndcg(ranked: list[str], grades: dict[str, int], top: int = TOP) -> float:
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query with its candidates, best by BM25 first, and the grades of all that is relevant."""
+
+    text: str
+    candidates: tuple[dict[str, str], ...]
+    grades: dict[str, int]
+
+    @property
+    def item(self) -> Item:
+        """What the task is given."""
+        return Item(id="1", text=self.text, columns={"documents": cast(Json, [*self.candidates])})
+
+    @property
+    def before(self) -> float:
+        """The nDCG of BM25."""
+        return ndcg([one["id"] for one in self.candidates], self.grades)
+
+
+def ndcg(ranked: Sequence[str], grades: dict[str, int], top: int = TOP) -> float:
     """Normalised discounted cumulative gain of the first `top`; 0 where nothing is relevant."""
     gains = {name: 2 ** (5 - grade) - 1 for name, grade in grades.items() if 1 <= grade <= 4}
     found = [gains.get(name, 0) for name in ranked[:top]]
@@ -49,77 +80,177 @@ def _discounted(gains: list[int]) -> float:
     return math.fsum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
 
 
-def answer(task: Rerank, row: dict, candidates: list[dict], backend: LocalBackend) -> dict:
-    """The ranking of one query's candidates, and how long it took."""
-    item = Item(id="1", text=row["query"], columns={"documents": candidates})
-    begun = time.perf_counter()
-    found: Any = answer_item(task, item, backend)
-    return {
-        "ranked": [result["id"] for result in found.value["results"]],
-        "stages": found.value["stages"],
-        "read_tokens": found.usage.prompt_tokens - found.usage.cached_tokens,
-        "s": time.perf_counter() - begun,
-    }
-
-
-def measure(args: argparse.Namespace) -> list[dict]:
-    """Each query's nDCG by BM25 and after reranking."""
+def queries(docs: Path, queries_file: Path) -> list[Query]:
+    """The queries in file order."""
     documents = [
-        {"id": str(row["id"]), "text": row["text"]} for row in json_lines(args.docs, "id", "text")
+        {"id": str(row["id"]), "text": row["text"]} for row in json_lines(docs, "id", "text")
     ]
-    texts = [document["text"] for document in documents]
-    rows = json_lines(args.queries_file, "query", "relevant")
-    if args.queries is not None:
-        n = min(args.queries, len(rows))
-        rows = [rows[i * len(rows) // n] for i in range(n)]
-    task = Rerank(top=TOP, read=FIRST, scoring=args.scoring)
-    kept = Kept(args.out, {"benchmark": "rerank_cranfield", "model": args.model, **task.identity})
-    backend = LocalBackend(args.model)
+    words = Bm25([document["text"] for document in documents])
     found = []
-    try:
-        for number, row in enumerate(rows, 1):
-            first = by_score(range(len(texts)), bm25(row["query"], texts))[:FIRST]
-            candidates = [documents[i] for i in first]
-            reply = kept.get(row["query"])
-            if reply is None:
-                reply = answer(task, row, candidates, backend)
-                kept.add(row["query"], reply)
-            ranked, names = reply["ranked"], {one["id"] for one in candidates}
-            found.append(
-                {
-                    **reply,
-                    "before": ndcg([one["id"] for one in candidates], row["relevant"]),
-                    "after": ndcg(ranked, row["relevant"]),
-                    "malformed": len(set(ranked)) != TOP or not set(ranked) <= names,
-                }
-            )
-            say(f"{number} of {len(rows)}: {found[-1]['before']:.3f} {found[-1]['after']:.3f}")
-    finally:
-        backend.close()
+    for row in json_lines(queries_file, "query", "relevant"):
+        first = by_score(range(len(documents)), words.scores(row["query"]))[:FIRST]
+        found.append(Query(row["query"], tuple(documents[i] for i in first), row["relevant"]))
     return found
 
 
-def report(found: list[dict]) -> str:
-    """The table, and what it took."""
-    n = len(found)
-    parts = {"all": found} | {
-        f"third {k + 1}": found[k * n // 3 : (k + 1) * n // 3] for k in range(3) if n >= 3
+def digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def key_of(ask: ScoreRequest) -> str:
+    """What a score depends on besides the model."""
+    return digest(repr((ask.prompt.messages, ask.choices)))
+
+
+def asks_of(task: Rerank, query: Query, backend: LocalBackend) -> list[ScoreRequest]:
+    """What the task asks about a query's candidates."""
+    return cast(list[ScoreRequest], next(task.steps(query.item, backend), []))
+
+
+def ranked(task: Rerank, query: Query, backend: LocalBackend, scores: Kept) -> list[str]:
+    """The ids in the order that the task gives, from scores that are known."""
+    if task.read == 0:
+        answer = answer_item(task, query.item, backend)
+        return [one["id"] for one in cast(dict[str, Any], answer.value)["results"]]
+    steps = task.steps(query.item, backend)
+    asks = cast(list[ScoreRequest], next(steps))
+    known = [cast(dict[str, Any], scores.get(key_of(ask)))["logprobs"] for ask in asks]
+    rows = [
+        Scores(choices=ask.choices, logprobs=tuple(row), usage=Usage())
+        for ask, row in zip(asks, known, strict=True)
+    ]
+    try:
+        steps.send(rows)
+    except StopIteration as end:
+        return [result["id"] for result in end.value.value["results"]]
+    raise AssertionError("the task asks only once")
+
+
+def together(asks: Sequence[ScoreRequest]) -> Iterator[list[ScoreRequest]]:
+    """Requests with the same prompt and one choice each, which can be one; others alone."""
+    groups: dict[str, list[ScoreRequest]] = {}
+    for ask in {key_of(ask): ask for ask in asks}.values():
+        alone = len(ask.choices) > 1
+        groups.setdefault(key_of(ask) if alone else repr(ask.prompt.messages), []).append(ask)
+    yield from groups.values()
+
+
+def ask_all(
+    asks: Sequence[ScoreRequest], backend: LocalBackend, scores: Kept, seconds: float
+) -> None:
+    """Ask for what is not known yet, while there is time."""
+    groups = list(together([ask for ask in asks if scores.get(key_of(ask)) is None]))
+    begun = time.perf_counter()
+    waiting: deque[tuple[list[ScoreRequest], Any]] = deque()
+    read = done = 0
+    while groups or waiting:
+        if groups and len(waiting) < UNDER_WAY:
+            if time.perf_counter() - begun > seconds:
+                groups = []
+                continue
+            group = groups.pop(0)
+            choices = tuple(choice for ask in group for choice in ask.choices)
+            waiting.append((group, backend.submit(replace(group[0], choices=choices))))
+            continue
+        group, handle = waiting.popleft()
+        result: Scores = handle.result()
+        read += result.usage.prompt_tokens - result.usage.cached_tokens
+        read += result.usage.forced_tokens
+        rows = [result.logprobs] if len(group) == 1 else [(p,) for p in result.logprobs]
+        for ask, row in zip(group, rows, strict=True):
+            scores.add(key_of(ask), {"logprobs": [*row]})
+        done += 1
+        if done % 50 == 0:
+            say(f"{done} prompts, {read} tokens, {time.perf_counter() - begun:.0f} s")
+
+
+def difference(found: Sequence[float], chosen: Sequence[Query]) -> float:
+    """Points of nDCG@5 over BM25."""
+    return 100 * (fmean(found) - fmean(query.before for query in chosen))
+
+
+def report(found: list[float], chosen: list[Query]) -> str:
+    """All, and each third."""
+    n = len(chosen)
+    parts = {"all": slice(0, n)} | {
+        f"third {k + 1}": slice(k * n // 3, (k + 1) * n // 3) for k in range(3) if n >= 3
     }
     rows = []
     for name, part in parts.items():
-        before, after = (100 * fmean(one[key] for one in part) for key in ("before", "after"))
-        figures = (f"{before:.1f}", f"{after:.1f}", f"{after - before:+.1f}")
-        rows.append((name, str(len(part)), *figures))
-    settled = sum(one["stages"]["settled"] for one in found)
-    return "\n".join(
-        (
-            table(("queries", "n", "BM25 nDCG@5", "reranked", "difference"), rows),
-            f"malformed rankings: {sum(one['malformed'] for one in found)}",
-            f"settled without comparisons: {settled} of {n}",
-            f"seconds a query: median {median(one['s'] for one in found):.1f}; "
-            f"tokens read: {median(one['read_tokens'] for one in found):.0f}",
-        )
+        before = 100 * fmean(query.before for query in chosen[part])
+        gain = difference(found[part], chosen[part])
+        figures = (f"{before:.1f}", f"{before + gain:.1f}", f"{gain:+.1f}")
+        rows.append((name, str(len(chosen[part])), *figures))
+    return table(("queries", "n", "BM25 nDCG@5", "reranked", "difference"), rows)
+
+
+def by_weight(task: Rerank, chosen: list[Query], backend: LocalBackend, scores: Kept) -> str:
+    """The gain over BM25 for each weight of the first order, on both halves."""
+    rows = []
+    for weight in WEIGHTS:
+        one = replace(task, first_weight=weight)
+        found = [ndcg(ranked(one, query, backend, scores), query.grades) for query in chosen]
+        halves = (difference(found[k::2], chosen[k::2]) for k in (0, 1))
+        rows.append((f"{weight:g}", *(f"{gain:+.1f}" for gain in halves)))
+    return table(("first weight", "every second query", "the others"), rows)
+
+
+def timed(task: Rerank, chosen: Sequence[Query], backend: LocalBackend, scores: Kept) -> str:
+    """How long queries take, each by itself, and how its scores compare with those kept."""
+    seconds, tokens, apart = [], [], 0.0
+    for query in chosen:
+        begun = time.perf_counter()
+        whole = replace(task, top=FIRST)
+        answer = answer_item(whole, query.item, backend)
+        seconds.append(time.perf_counter() - begun)
+        tokens.append(answer.usage.prompt_tokens - answer.usage.cached_tokens)
+        kept = ranked(whole, query, backend, scores)
+        now = [one["id"] for one in cast(dict[str, Any], answer.value)["results"]]
+        apart = max(apart, abs(ndcg(now, query.grades) - ndcg(kept, query.grades)))
+        say(f"{seconds[-1]:.1f} s, {tokens[-1]} tokens")
+    return (
+        f"one query by itself ({len(seconds)}): median {median(seconds):.1f} s, most "
+        f"{max(seconds):.1f} s, {median(tokens):.0f} tokens read; nDCG@5 differs by at most "
+        f"{apart:.3f} from the one above"
     )
+
+
+def measure(args: argparse.Namespace) -> str:
+    """Ask, then say what came of it."""
+    everything = queries(args.docs, args.queries_file)
+    shuffled = sorted(everything, key=lambda query: digest(query.text))[: args.queries]
+    task = Rerank(top=TOP, read=args.read, scoring=args.scoring)
+    about = {
+        "benchmark": "rerank_cranfield",
+        "model": args.model,
+        "prompt": task.identity["prompt"],
+    }
+    scores = Kept(args.scores, about)
+    backend = LocalBackend(args.model)
+    try:
+        asks = {query.text: asks_of(task, query, backend) for query in shuffled}
+        ask_all([ask for one in asks.values() for ask in one], backend, scores, args.seconds)
+        chosen = [
+            query
+            for query in everything
+            if query.text in asks
+            and all(scores.get(key_of(ask)) is not None for ask in asks[query.text])
+        ]
+        if len(chosen) < 2:
+            return "too few queries are complete; the same command goes on with what is in --scores"
+        found = [ranked(task, query, backend, scores) for query in chosen]
+        malformed = sum(
+            len(set(ids)) != TOP or not set(ids) <= {one["id"] for one in query.candidates}
+            for ids, query in zip(found, chosen, strict=True)
+        )
+        gains = [ndcg(ids, query.grades) for ids, query in zip(found, chosen, strict=True)]
+        lines = [report(gains, chosen), f"malformed rankings: {malformed}"]
+        lines.append(by_weight(task, chosen, backend, scores))
+        if args.timed:
+            lines.append(timed(task, chosen[: args.timed], backend, scores))
+        return "\n\n".join(lines)
+    finally:
+        backend.close()
 
 
 def main() -> int:
@@ -130,19 +261,22 @@ def main() -> int:
     parser.add_argument("queries_file", type=Path, metavar="queries")
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--queries", type=int)
+    parser.add_argument("--read", type=int, default=READ)
     parser.add_argument("--scoring", choices=SCORINGS, default=SCORING)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--scores", type=Path)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--timed", type=int, default=0)
     args = parser.parse_args()
     if args.queries is not None and args.queries < 1:
         parser.error(f"--queries is {args.queries}; it must be at least 1")
     try:
         with stopped_by_sigterm():
-            print(report(measure(args)))
+            print(measure(args))
     except VedetteError as error:
         say(f"error: {error}")
         return 2
     except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is in --out")
+        say("stopped; the same command goes on with what is in --scores")
         return 130
     return 0
 

@@ -108,6 +108,22 @@ def test_a_row_that_cannot_be_read_is_an_error_line_and_the_others_are_answered(
     assert (summary.errors, summary.exit_code) == (1, 1)
 
 
+def test_an_amount_keeps_records_apart_and_rows_without_one_are_told(tmp_path):
+    rows = [
+        {"id": "a", "title": "Word", "price": 10},
+        {"id": "b", "title": "word", "price": "10.0"},
+        {"id": "c", "title": "Word", "price": 900},
+        {"id": "d", "title": "Word", "price": "ask us"},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    summary = run_dedupe(job(tmp_path, text, "in.jsonl", fields=("title",), amount="price"))
+    found = lines(tmp_path)
+    assert [line["value"]["representative"] for line in found] == ["a", "a", "c", "a"]
+    assert "1 rows have no number over 0 in 'price'" in summary.as_text()
+    with pytest.raises(InputError, match="name the fields"):
+        job(tmp_path, text, "in.jsonl", amount="price")
+
+
 def test_named_fields_are_compared_and_no_others(tmp_path):
     rows = [
         {"id": "a", "title": "Word", "maker": "M", "price": 1},

@@ -53,6 +53,16 @@ def test_the_rows_of_a_file_are_candidates_of_one_query(call):
     assert len(again["value"]["results"]) == 2
 
 
+def test_with_nothing_read_no_model_is_loaded(call, monkeypatch):
+    monkeypatch.setenv("VEDETTE_MODEL", "no-such-model")
+    code, (line,), _ = call("rerank", "c.jsonl", "--query", "birds", "--read", "0", "--top", "1")
+    assert (code, line["value"]["results"][0]["id"]) == (0, "d3")
+    assert "log_likelihood" not in line["value"]["results"][0]
+    code, lines, err = call("rerank", "c.jsonl", "--query", "x", "--read", "0", "--model", "y")
+    assert (code, lines) == (2, [])
+    assert "model" in err
+
+
 def test_each_row_may_have_a_query_of_its_own_and_a_bad_one_is_an_error_row(call):
     code, (good, bad, none), _ = call("rerank", "batch.jsonl", "--return-documents")
     assert code == 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from change_diffs import diff_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.tasks.commit.areas import area_of, scope_of
-from vedette.tasks.commit.diff import File, Hunk
+from vedette.tasks.commit.diff import File, Hunk, parse_diff
+from vedette.tasks.commit.digest import digest
 from vedette.tasks.commit.excerpt import excerpt, shares
 from vedette.tasks.commit.file_kinds import kind_of_path, why_unread
 from vedette.tasks.commit.reading import read_change
@@ -200,3 +204,44 @@ def test_source_comes_before_tests_where_the_budget_is_short():
     left = dict(reading.left_out)
     assert left["tests/t.py"] > left.get("src/s.py", 0)
     assert read([*files] * 20, budget=60).groups[0].excerpts[0].file.path == "src/s.py"
+
+
+def test_a_digest_shows_what_people_wrote_and_named_before_all_else():
+    source = [
+        "+# Rounded prices only.",
+        "+def rounded(amount):",
+        '+    """The amount in whole cents."""',
+        "+    cents = amount * 100",
+        "+def _helper():",
+    ]
+    files = parse_diff(
+        diff_of("tests/test_tax.py", ["+def test_half_goes_up():", "+    assert up(0.5)"])
+        + diff_of("lib/tax.py", source)
+        + diff_of("CHANGELOG.md", ["+- Prices are rounded."])
+    )
+    text = digest(files, words, 200)
+    assert text.index("Prices are rounded") < text.index("Rounded prices") < text.index("half_goes")
+    assert "+def rounded(amount):" in text
+    assert "lib/tax.py (modified, +5 -0)" in text
+    assert not any(part in text for part in ("cents = ", "_helper", "assert up"))
+
+
+def test_of_a_file_that_tells_nothing_a_digest_shows_its_lines():
+    text = digest(parse_diff(diff_of("lib/a.py", ["-x = 1", "+x = 2"])), words, 100)
+    assert text.splitlines()[-2:] == ["-x = 1", "+x = 2"]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=30), st.integers(60, 400))
+def test_a_digest_keeps_to_its_budget_and_counts_the_files_without_room(sizes, budget):
+    files = parse_diff(
+        "".join(
+            diff_of(f"lib/f{i}.py", [f"+line {k}" for k in range(size)])
+            for i, size in enumerate(sizes)
+        )
+    )
+    text = digest(files, words, budget)
+    shown = text.count("(modified")
+    left = re.search(r"and (\d+) more files", text)
+    assert shown + (int(left[1]) if left else 0) == len(files)
+    headlines = 3 * len(files) + 4
+    assert words(text) <= budget + headlines

@@ -106,19 +106,23 @@ def test_a_large_change_is_read_in_parts_that_become_its_body():
     assert value["body"] == "- Count the cart\n- Keep the queue\n- Test the tax"
     assert value["message"] == f"{value['header']}\n\n{value['body']}"
     final = user_text(asked[1][0])
-    assert "- shop (+150 -0): Count the cart" in final or "- shop (+150 -0): Keep" in final
+    assert "lib/shop/cart.py (modified, +150 -0)" in final
+    assert "+def test_tax():" in final
     assert "yarn.lock (lock file)" in final
-    assert "one line" not in final
     assert value["read"]["unread"] == [{"path": "yarn.lock", "why": "lock file"}]
 
 
-def test_a_subject_that_repeats_a_small_part_gives_way_to_the_largest():
-    value, _ = write(LARGE, "Count the cart", "Keep the queue", "Test the tax", "Test the tax")
-    assert value["subject"] == "count the cart"
-    assert "largest part" in value["changes"][0]
-    assert value["body"] == "- Keep the queue\n- Test the tax"
-    value, _ = write(LARGE, "Count the cart", "Keep the queue", "Test the tax", "Keep all in mind")
-    assert (value["subject"], value["changes"]) == ("keep all in mind", [])
+def test_without_a_body_a_large_change_is_read_once():
+    value, asked = write(LARGE, "Count the cart", body="none")
+    assert [len(step) for step in asked] == [1, 3]
+    assert value["message"] == value["header"]
+
+
+def test_a_change_log_is_shown_before_the_lines_that_it_is_about():
+    log = diff_of("CHANGELOG.md", ["+- The total has its tax."])
+    _, asked = write(CART + log, "Use the tax rate")
+    shown = user_text(asked[0][0])
+    assert shown.index("The total has its tax") < shown.index("tax_rate")
 
 
 def test_a_body_can_be_left_out_or_asked_for():

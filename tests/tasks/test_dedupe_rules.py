@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from vedette.errors import InputError
 from vedette.tasks.dedupe import Clusters, Finder, GreyPair, Matching, Normalise, Verdict
+from vedette.tasks.dedupe.amounts import agreement, amount_of
 from vedette.tasks.dedupe.clusters import Place
 from vedette.tasks.dedupe.minhash import MISSED, Bands
 from vedette.tasks.dedupe.shingles import Shingles, words_of
@@ -152,6 +153,57 @@ def test_pairs_in_the_grey_band_are_named_once_with_the_earlier_row_first():
     (pair,) = finder.clusters().grey
     assert (pair.first, pair.second) == (0, 2)
     assert 0.4 <= pair.similarity < 0.9
+
+
+def clusters_of(texts, amounts, **matching):
+    finder = Finder(Matching(by="words", **matching))
+    finder.add(texts, amounts)
+    return finder.clusters()
+
+
+def test_amounts_that_lie_apart_make_equal_texts_less_alike():
+    texts = ["office suite", "office suite", "office suite", "office suite", "other thing"]
+    found = clusters_of(texts, [10.0, 10.0, 11.0, 400.0, None]).places
+    assert [place.representative for place in found] == [0, 0, 0, 3, 4]
+    assert [place.how for place in found] == [None, "exact", "near", None, None]
+    assert found[2].score == pytest.approx((10 / 11) ** 0.2, abs=1e-4)
+
+
+def test_a_missing_amount_changes_nothing():
+    texts = ["office suite 2007", "office suite 2007 upgrade", "tax helper"]
+    plain = clusters_of(texts, (), threshold=0.3).places
+    assert clusters_of(texts, [5.0, None, 7.0], threshold=0.3).places == plain
+    assert plain[1].representative == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "amount"),
+    [
+        (3, 3.0),
+        (" 2.50 ", 2.5),
+        ("1e3", 1000.0),
+        (0, None),
+        (-4, None),
+        ("$5", None),
+        ("", None),
+        (None, None),
+        (True, None),
+        ([1], None),
+        ("inf", None),
+        ("nan", None),
+        (10**400, None),
+    ],
+)
+def test_an_amount_is_a_number_over_0_or_none(value, amount):
+    assert amount_of(value) == amount
+
+
+@given(st.floats(1e-12, 1e12), st.floats(1e-12, 1e12))
+def test_agreement_is_even_handed_and_at_most_1(one, other):
+    found = agreement(one, other)
+    assert 0 < found <= 1
+    assert found == agreement(other, one)
+    assert agreement(one, one) == 1
 
 
 def test_by_words_a_rare_word_says_more_than_common_ones():

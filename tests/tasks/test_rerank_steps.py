@@ -16,7 +16,7 @@ from vedette.errors import CapabilityMissing, InputError, InputTooLong
 from vedette.tasks.rerank import Rerank as RerankTask
 from vedette.types import Item
 
-Rerank = partial(RerankTask, scoring="yes-no")
+Rerank = partial(RerankTask, scoring="yes-no", order="words")
 DOCUMENTS = ["cats sleep", "dogs bark at cats", "fish swim", "a bird sings", "cats purr"]
 
 
@@ -26,19 +26,17 @@ def item(query="why do cats purr", documents=None):
 
 
 def even(ask):
-    """Says the same of every passage and every comparison."""
+    """Says the same of every passage."""
     return scores(*[math.log(0.4)] * len(ask.choices))
 
 
 def likes(word):
-    """Says yes to passages with the word, and prefers them in comparisons."""
+    """Says yes to passages with the word."""
 
     def respond(ask):
-        if ask.choices == YES_NO:
-            passage = user_text(ask)[ask.prompt.shared_chars :]
-            return scores(*map(math.log, (0.8, 0.1) if word in passage else (0.3, 0.6)))
-        parts = user_text(ask)[ask.prompt.shared_chars :].split("\n\n")
-        return scores(*(math.log(0.7 if word in part else 0.1) for part in parts))
+        assert ask.choices == YES_NO
+        passage = user_text(ask)[ask.prompt.shared_chars :]
+        return scores(*map(math.log, (0.8, 0.1) if word in passage else (0.3, 0.6)))
 
     return respond
 
@@ -52,10 +50,46 @@ def test_where_the_model_tells_nothing_apart_the_order_is_that_of_bm25():
     assert order(answer) == [4, 0, 1, 2, 3]
 
 
+def test_where_the_model_tells_nothing_apart_hits_stay_as_they_were_given():
+    answer, _ = run_by_hand(Rerank(order="given"), item(), even)
+    assert order(answer) == [0, 1, 2, 3, 4]
+
+
+def test_the_last_hit_rises_by_the_models_word_but_not_over_the_first_ones_by_a_little():
+    documents = [f"passage {n}" for n in range(20)]
+    task = Rerank(order="given", top=20, read=20, first_weight=2, neighbours=0)
+    answer, _ = run_by_hand(task, item("?", documents), likes("passage 19"))
+    assert 0 < order(answer).index(19) < 19
+
+
+def test_what_is_like_a_good_hit_rises_with_it_and_none_does_among_a_few():
+    documents = [f"subject{n} matter{n} thing{n}" for n in range(40)]
+    documents[30] = documents[5] + " more"
+    plain, _ = run_by_hand(Rerank(order="given", top=40, read=0), item("?", documents), even)
+    assert order(plain).index(30) < 20
+    alone = Rerank(order="given", top=40, read=0, neighbours=0)
+    assert order(run_by_hand(alone, item("?", documents), even)[0]) == [*range(40)]
+    few, _ = run_by_hand(Rerank(order="given", top=9, read=0), item("?", documents[:9]), even)
+    assert order(few) == [*range(9)]
+
+
+def test_with_nothing_read_nothing_is_asked():
+    backend = WordBackend(can_score=False)
+    answer, asked = run_by_hand(Rerank(read=0), item(), even, backend)
+    assert (order(answer)[0], asked) == (4, [])
+    assert answer.value["stages"] == {"candidates": 5, "read": 0, "windows": 0}
+
+
+def test_by_words_what_shares_none_has_no_place_of_its_own():
+    documents = ["fish swim", "a bird sings"]
+    answer, _ = run_by_hand(Rerank(), item("quoi", documents), even)
+    assert [r["relevance_score"] for r in answer.value["results"]] == [0.5, 0.5]
+
+
 def test_the_models_odds_outweigh_shared_words_and_weight_0_leaves_these_out():
-    answer, _ = run_by_hand(Rerank(refine=False), item(), likes("fish"))
+    answer, _ = run_by_hand(Rerank(first_weight=0.5), item(), likes("fish"))
     assert order(answer)[0] == 2
-    answer, _ = run_by_hand(Rerank(refine=False, bm25_weight=0), item(), likes("fish"))
+    answer, _ = run_by_hand(Rerank(first_weight=0), item(), likes("fish"))
     assert order(answer) == [2, 0, 1, 3, 4]  # the others are equal: as they were given
 
 
@@ -74,7 +108,7 @@ def test_a_result_says_what_it_rests_on():
 
 
 def test_the_query_is_shared_by_all_candidates_and_stands_before_them():
-    _, asked = run_by_hand(Rerank(refine=False), item("what {query}"), even)
+    _, asked = run_by_hand(Rerank(), item("what {query}"), even)
     prompts = [ask.prompt for ask in asked[0]]
     shared = {p.messages[1].content[: p.shared_chars] for p in prompts}
     assert len(shared) == 1
@@ -82,23 +116,23 @@ def test_the_query_is_shared_by_all_candidates_and_stands_before_them():
     assert sorted(p.messages[1].content[p.shared_chars :] for p in prompts) == sorted(DOCUMENTS)
 
 
-def test_only_the_best_by_bm25_are_read_and_the_others_come_after_them():
-    answer, asked = run_by_hand(Rerank(read=2, refine=False), item(), likes("sleep"))
+def test_only_the_first_are_read_and_others_count_as_the_mean_of_these():
+    answer, asked = run_by_hand(Rerank(read=2, first_weight=0), item(), likes("sleep"))
     assert len(asked[0]) == 2
-    assert order(answer) == [0, 4, 1, 2, 3]
-    assert [("yes" in result) for result in answer.value["results"]] == [True] * 2 + [False] * 3
-    assert answer.value["stages"] == {
-        "candidates": 5,
-        "read": 2,
-        "windows": 2,
-        "compared": 0,
-        "settled": False,
-    }
+    assert order(answer) == [0, 1, 2, 3, 4]  # 0 and 4 were read
+    assert ["yes" in result for result in answer.value["results"]] == [True, *[False] * 3, True]
+    assert answer.value["stages"] == {"candidates": 5, "read": 2, "windows": 2}
+
+
+def test_beyond_the_pool_candidates_stay_in_the_first_order():
+    documents = [f"passage {n}" for n in range(70)]
+    answer, _ = run_by_hand(Rerank(order="given", top=70), item("?", documents), even)
+    assert order(answer)[50:] == [*range(50, 70)]
 
 
 def test_a_long_candidate_counts_by_its_best_window_which_is_told():
     long = " ".join(["word"] * 60 + ["answer"] + ["word"] * 40)
-    task = Rerank(window_tokens=20, refine=False)
+    task = Rerank(window_tokens=20)
     answer, asked = run_by_hand(task, item("a question", ["short", long]), likes("answer"))
     assert len(asked[0]) > 5
     first = answer.value["results"][0]
@@ -110,36 +144,6 @@ def test_a_long_candidate_counts_by_its_best_window_which_is_told():
     assert read.count("word") >= 100  # every word is in a window
 
 
-def test_leaders_that_are_close_are_compared_each_once_in_each_place():
-    documents = ["one", "two", "three", "four"]
-    answer, asked = run_by_hand(Rerank(top=2), item("?", documents), compares("two"))
-    passages = [user_text(ask) for ask in asked[1]]
-    assert len(passages) == 5  # three orders of three, two of two
-    assert passages[0].index("one") < passages[0].index("two") < passages[0].index("three")
-    assert passages[1].index("two") < passages[1].index("three") < passages[1].index("one")
-    assert order(answer)[0] == 1
-    assert answer.value["stages"]["compared"] == 4
-    assert not answer.value["stages"]["settled"]
-
-
-def compares(word):
-    """Says the same of all passages, and prefers one in comparisons."""
-    return lambda ask: even(ask) if ask.choices == YES_NO else likes(word)(ask)
-
-
-def test_a_settled_top_is_not_compared():
-    odds = {"one": 0.9, "two": 0.6, "three": 0.2, "four": 0.01}
-
-    def respond(ask):
-        assert ask.choices == YES_NO
-        passage = user_text(ask)[ask.prompt.shared_chars :]
-        return scores(math.log(odds[passage]), math.log(1 - odds[passage]))
-
-    answer, asked = run_by_hand(Rerank(top=1), item("?", list(odds)), respond)
-    assert len(asked) == 1
-    assert (answer.value["stages"]["settled"], answer.value["stages"]["compared"]) == (True, 0)
-
-
 def test_by_likelihood_the_query_is_scored_after_each_passage():
     query = "why do cats purr"
 
@@ -149,7 +153,7 @@ def test_by_likelihood_the_query_is_scored_after_each_passage():
         assert ask.prompt.shared_messages == 1
         return scores(-5.0 if "fish" in user_text(ask) else -9.0)
 
-    task = RerankTask(refine=False, bm25_weight=0)
+    task = RerankTask(first_weight=0)
     assert task.scoring == "likelihood"
     answer, _ = run_by_hand(task, item(query), respond)
     assert order(answer) == [2, 0, 1, 3, 4]
@@ -157,7 +161,7 @@ def test_by_likelihood_the_query_is_scored_after_each_passage():
 
 
 def test_equal_texts_are_read_once_and_keep_their_order():
-    answer, asked = run_by_hand(Rerank(refine=False), item(documents=["a", "b", "a"]), likes("a"))
+    answer, asked = run_by_hand(Rerank(), item(documents=["a", "b", "a"]), likes("a"))
     assert len(asked[0]) == 2
     assert order(answer) == [0, 2, 1]
 
@@ -171,9 +175,9 @@ def test_candidates_without_text_are_not_read_and_come_last():
 
 
 @given(
-    documents=st.lists(st.text("ab 猫狗", max_size=12), max_size=12),
-    top=st.integers(1, 14),
-    read=st.integers(1, 14),
+    documents=st.lists(st.text("ab 猫狗", max_size=12), max_size=24),
+    top=st.integers(1, 26),
+    read=st.integers(0, 14),
     weight=st.sampled_from([0.0, 0.5, 3.0]),
     said=st.lists(st.floats(-20, -0.001), min_size=7, max_size=7),
 )
@@ -183,7 +187,7 @@ def test_the_ranking_is_a_permutation_with_falling_scores(documents, top, read, 
     def respond(ask):
         return scores(*(said[next(numbers) % 7] for _ in ask.choices))
 
-    task = Rerank(top=top, read=read, bm25_weight=weight)
+    task = Rerank(top=top, read=read, first_weight=weight)
     answer, _ = run_by_hand(task, item("a 猫", documents), respond)
     found = order(answer)
     assert len(found) == min(top, len(documents))
@@ -224,14 +228,22 @@ def test_what_cannot_be_ranked_is_refused():
     with pytest.raises(CapabilityMissing):
         run_by_hand(Rerank(), item(), even, WordBackend(can_score=False))
     with pytest.raises(InputTooLong, match="no room for candidates"):
-        run_by_hand(Rerank(), item("word " * 200), even, WordBackend(context_tokens=300))
+        run_by_hand(Rerank(), item("word " * 230), even, WordBackend(context_tokens=300))
     answer, asked = run_by_hand(Rerank(), item(documents=[]), even)
     assert (answer.value["results"], asked) == ([], [])
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"scoring": "both"}, {"top": 0}, {"read": 0}, {"window_tokens": 3}, {"bm25_weight": -1.0}],
+    [
+        {"scoring": "both"},
+        {"order": "best"},
+        {"top": 0},
+        {"read": -1},
+        {"neighbours": 1.0},
+        {"window_tokens": 3},
+        {"first_weight": -1.0},
+    ],
 )
 def test_parameters_that_are_none_are_refused(options):
     with pytest.raises(InputError, match=next(iter(options))):
@@ -242,10 +254,11 @@ def test_the_identity_tells_jobs_apart():
     kinds = [
         Rerank(),
         Rerank(top=3),
-        Rerank(read=10),
+        Rerank(read=9),
+        Rerank(neighbours=0.5),
         Rerank(scoring="likelihood"),
-        Rerank(refine=False),
-        Rerank(bm25_weight=1),
+        Rerank(order="given"),
+        Rerank(first_weight=1),
         Rerank(window_tokens=100),
         Rerank(return_documents=True),
         Rerank(instructions="Prefer new ones."),

@@ -10,10 +10,11 @@ from itertools import islice
 from typing import Literal
 
 from vedette.backends.base import Backend
+from vedette.batch.dedupe import AMOUNT_ALONE
 from vedette.batch.pairs import PairCheck, judge
 from vedette.batch.record_text import compared, shown
 from vedette.errors import InputError
-from vedette.tasks.dedupe import Clusters, Finder, Matching, Normalise
+from vedette.tasks.dedupe import Clusters, Finder, Matching, Normalise, amount_of
 from vedette.tasks.dedupe.shingles import Shingles
 from vedette.tasks.same import Same
 from vedette.types import Item, Json
@@ -42,6 +43,7 @@ def dedupe(
     rows: Iterable[str | Mapping[str, Json]],
     *,
     fields: Sequence[str] = (),
+    amount: str | None = None,
     by: Literal["shingles", "words"] = "shingles",
     threshold: float | None = None,
     shingles: str = "chars:3",
@@ -54,25 +56,31 @@ def dedupe(
 ) -> list[Duplicate]:
     """Which rows say the same, one answer for each row in order.
 
-    `rows` are texts, or records that are compared by `fields`. Everything else is as on the command
-    line: without `model_check` no model is loaded; with it, pairs from `grey_from` up to the
-    threshold are judged by `backend`, or by `model`, which is then loaded for this call where there
-    is such a pair. Raises `InputError` for rows and numbers that cannot be meant, and for a pair
-    that could not be judged.
+    `rows` are texts, or records that are compared by `fields`, and by the number in the field
+    `amount`, if it is named: the further it differs, the less alike they are. Everything else is as
+    on the command line: without `model_check` no model is loaded; with it, pairs from `grey_from`
+    up to the threshold are judged by `backend`, or by `model`, which is then loaded for this call
+    where there is such a pair. Raises `InputError` for rows and numbers that cannot be meant, and
+    for a pair that could not be judged.
     """
     matching = Matching(by=by, shingles=Shingles.of(shingles), threshold=threshold)
     if model_check:
         matching = matching.with_grey(grey_from)
     elif grey_from is not None or model is not None or backend is not None:
         raise InputError("a model or its band is given, but model_check is not")
+    if amount is not None and not fields:
+        raise InputError(AMOUNT_ALONE)
     steps, names = Normalise.of(normalise), tuple(fields)
+    seen = names if amount is None else tuple(dict.fromkeys((*names, amount)))
     finder, records = Finder(matching), dict[int, str]()
     items = (_item(number, row, names) for number, row in enumerate(rows))
     while chunk := list(islice(items, CHUNK_ROWS)):
-        is_new = finder.add([compared(item, names, steps) for item in chunk])
+        texts = [compared(item, names, steps) for item in chunk]
+        amounts = [amount_of(item.columns.get(amount)) for item in chunk] if amount else []
+        is_new = finder.add(texts, amounts)
         if model_check:
             found = (item for item, new in zip(chunk, is_new, strict=True) if new)
-            records.update((int(item.id), shown(item, names)) for item in found)
+            records.update((int(item.id), shown(item, seen)) for item in found)
     clusters = finder.clusters()
     if clusters.grey:
         opened = partial(_opened, model, backend)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from vedette.backends.none import NoModel
 from vedette.tasks.compress.task import BUDGET_TOKENS
 from vedette.tasks.compress.task import Compress as CompressTask
+from vedette.tasks.ranking import ORDER, READ
 from vedette.tasks.rerank import Rerank as RerankTask
 from vedette.tasks.rewrite import Rewrite as RewriteTask
 from vedette.types import Item, Json, Sampling
@@ -15,9 +17,25 @@ from .items import one
 from .shared import Answerer
 
 
-def Rerank(*, top: int = 5, instructions: str = "", return_documents: bool = False) -> RerankTask:
-    """The rerank task, for `map` over items whose text is a query, with a column `documents`."""
-    return RerankTask(top=top, instructions=instructions, return_documents=return_documents)
+def Rerank(
+    *,
+    top: int = 5,
+    order: str = ORDER,
+    read: int = READ,
+    instructions: str = "",
+    return_documents: bool = False,
+) -> RerankTask:
+    """The rerank task, for `map` over items whose text is a query, with a column `documents`.
+
+    `order` and `read`: see `rerank`.
+    """
+    return RerankTask(
+        top=top,
+        order=order,
+        read=read,
+        instructions=instructions,
+        return_documents=return_documents,
+    )
 
 
 def rerank(
@@ -25,6 +43,8 @@ def rerank(
     documents: Sequence[str | Mapping[str, Json]],
     *,
     top: int = 5,
+    order: str = ORDER,
+    read: int = READ,
     instructions: str = "",
     model: str | None = None,
     backend: Answerer | None = None,
@@ -33,13 +53,15 @@ def rerank(
 
     `documents` are texts, or objects with `text` and perhaps `id`. Each result has `index`, the
     place in `documents`, and `relevance_score`, between 0 and 1 and relative to the other ones.
-    `backend`: see `extract`.
+    `order` is `given` for the hits of a search, best first, whose places count too, or `words` for
+    texts in no such order. The model reads the first `read`; with 0 none is loaded. `backend`: see
+    `extract`.
     """
     entries: list[Json] = [one if isinstance(one, str) else {**one} for one in documents]
     item = Item(id="1", text=query, columns={"documents": entries})
-    value = cast(
-        dict[str, Json], one(Rerank(top=top, instructions=instructions), item, model, backend)
-    )
+    task = Rerank(top=top, order=order, read=read, instructions=instructions)
+    answering = backend if read else NoModel()
+    value = cast(dict[str, Json], one(task, item, model, answering))
     return cast(list[dict[str, Json]], value["results"])
 
 

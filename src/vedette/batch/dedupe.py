@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Literal
 
 from vedette.errors import FileError, InputError
-from vedette.tasks.dedupe import Clusters, Finder, Matching, Normalise
+from vedette.tasks.dedupe import Clusters, Finder, Matching, Normalise, amount_of
 from vedette.types import Answer, Item, Json, Usage
 
 from .dedupe_summary import DedupeSummary
@@ -26,6 +26,8 @@ from .source import Source
 
 CHUNK_ROWS = 4096  # rows whose hashes are taken together, by numpy
 
+AMOUNT_ALONE = "an amount is a field of records: name the fields to compare too"
+
 Keep = Literal["all", "representatives"]
 
 
@@ -33,7 +35,8 @@ Keep = Literal["all", "representatives"]
 class DedupeJob:
     """Which rows of a source say the same.
 
-    Rows are compared by their text, or by `fields`. `keep` all writes a result line for each row;
+    Rows are compared by their text, or by `fields`; then the number in the field `amount` can count
+    too. `keep` all writes a result line for each row;
     `representatives` writes only the rows that stand for a cluster, as they came. `ask` has grey
     pairs judged by a model. `fresh` writes an output anew that has content already.
     """
@@ -42,6 +45,7 @@ class DedupeJob:
     matching: Matching = field(default_factory=Matching)
     normalise: Normalise = field(default_factory=Normalise)
     fields: tuple[str, ...] = ()
+    amount: str | None = None
     keep: Keep = "all"
     out: str = "-"
     fresh: bool = False
@@ -50,13 +54,25 @@ class DedupeJob:
     def __post_init__(self) -> None:
         if (self.ask is None) != (self.matching.grey_from is None):
             raise InputError("a grey band and a model to judge it go together")
+        if self.amount is not None and not self.fields:
+            raise InputError(AMOUNT_ALONE)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All fields that rows are compared by."""
+        return self.fields if self.amount is None else (*self.fields, self.amount)
+
+    @property
+    def shown_fields(self) -> tuple[str, ...]:
+        """The fields that the model is shown; none for rows that are texts."""
+        return tuple(dict.fromkeys(self.columns)) if self.fields else ()
 
     @property
     def whole_source(self) -> Source:
         """The source, giving what the job needs of each row."""
         return replace(
             self.source,
-            columns=self.fields,
+            columns=self.columns,
             needs_text=not self.fields,
             needs_columns=False,
             whole_rows=self.keep == "representatives",
@@ -114,8 +130,10 @@ class _Reading:
         """Rows with nothing to compare."""
         self.bad: dict[int, BadRow] = {}
         """Rows that cannot be read, by their place among all lines."""
-        self.unseen = set(job.fields)
+        self.unseen = set(job.columns)
         """Fields that no row has had."""
+        self.without_amount = 0
+        """Rows in which the field of the amount is no number over 0."""
         self._job = job
         self._source = source
 
@@ -156,11 +174,16 @@ class _Reading:
                 self.unseen.difference_update(row.columns)
                 items.append(row)
         texts = [compared(item, job.fields, job.normalise) for item in items]
-        for item, text, is_new in zip(items, texts, self.finder.add(texts), strict=True):
+        amounts: list[float | None] = []
+        if job.amount is not None:
+            amounts = [amount_of(item.columns.get(job.amount)) for item in items]
+            self.without_amount += amounts.count(None)
+        new = self.finder.add(texts, amounts)
+        for item, text, is_new in zip(items, texts, new, strict=True):
             if not text.strip():
                 self.blank.add(len(self.ids))
             if is_new and job.ask is not None:
-                self.records[len(self.ids)] = shown(item, job.fields)
+                self.records[len(self.ids)] = shown(item, job.shown_fields)
             if job.keep == "representatives":
                 self.kept.add(item if is_new else None)
             self.ids.append(item.id)
@@ -200,6 +223,11 @@ def _summary(
 ) -> DedupeSummary:
     notes = [*output.notes, *judged.notes]
     notes += [f"no row has the field {name!r}" for name in sorted(reading.unseen)]
+    if reading.without_amount:
+        notes.append(
+            f"{reading.without_amount:,} rows have no number over 0 in {job.amount!r}: compared "
+            "without it"
+        )
     if clusters.crowded:
         notes.append(
             f"{clusters.crowded:,} groups of rows that share a phrase were too large to compare "

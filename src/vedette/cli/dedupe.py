@@ -24,6 +24,7 @@ OF_MODEL = ("workers", "journal", "retry_failed")
 def dedupe(
     *paths: PathOrStdin,
     fields: str | None = None,
+    amount: str | None = None,
     keep: Literal["all", "representatives"] = "all",
     by: Literal["shingles", "words"] = "shingles",
     threshold: float | None = None,
@@ -44,6 +45,8 @@ def dedupe(
         Files, globs, or - for stdin.
     fields
         Fields to compare, separated by commas, instead of the text.
+    amount
+        A field with a number, such as a price: rows are the less alike, the further it differs.
     keep
         Write a result line for each row (all), or only the rows that stand for a cluster, as they
         came (representatives).
@@ -99,13 +102,14 @@ def dedupe(
         matching=matching,
         normalise=Normalise.of(normalise),
         fields=named,
+        amount=amount,
         keep=keep,
         out=options.out,
         fresh=options.fresh,
         ask=check if asks else None,
     )
     if options.show_prompt:
-        return _show_prompt(job.whole_source, named, task, options)
+        return _show_prompt(job.whole_source, job.shown_fields, task, options)
     summary = run_dedupe(job, partial(progress_on, sys.stderr, quiet=options.quiet))
     if options.json:
         _print_summary(summary.as_dict(), to_stderr=options.out == "-")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, run_job
 from vedette.errors import InputError
-from vedette.tasks.ranking import BM25_WEIGHT, READ, SCORING, WINDOW_TOKENS
+from vedette.tasks.ranking import FIRST_WEIGHT, NEIGHBOURS, ORDER, READ, SCORING, WINDOW_TOKENS
 
 if TYPE_CHECKING:
     from vedette.batch.candidates import Candidates
@@ -20,16 +20,17 @@ def rerank(
     query: str | None = None,
     top: int = 5,
     read: int = READ,
+    order: Literal["given", "words"] | None = None,
     scoring: Literal["yes-no", "likelihood"] = SCORING,
-    bm25_weight: float = BM25_WEIGHT,
-    refine: bool = True,
+    first_weight: float = FIRST_WEIGHT,
+    neighbours: float = NEIGHBOURS,
     window_tokens: int = WINDOW_TOKENS,
     return_documents: bool = False,
     documents_field: str | None = None,
     instructions: str = "",
     options: JobOptions | None = None,
 ) -> int:
-    """Order candidates by how well they answer a query: BM25 first, then a model by its odds.
+    """Order candidates by how well they answer a query: a search's order, and a model's odds.
 
     Parameters
     ----------
@@ -41,14 +42,19 @@ def rerank(
     top
         How many of the ranking are given.
     read
-        How many candidates the model reads, the best by BM25.
+        How many candidates the model reads, the first ones of the first order; 0 for
+        none: then no model is loaded.
+    order
+        The first order: as the candidates are given, the best hits of a search first (given), or by
+        the words that they share with the query, BM25 (words). By default words with --query, and
+        given where each row has candidates of its own.
     scoring
         Ask of each candidate whether it helps to answer the query (yes-no), or how likely the query
         is as a question about it (likelihood).
-    bm25_weight
-        What BM25 counts beside the model; 0 leaves it out of the scores.
-    refine
-        Whether leaders that lie close are compared with each other.
+    first_weight
+        What a place in the first order counts beside the model; 0 leaves it out of the scores.
+    neighbours
+        The share of a score, from 0 to under 1, that comes from a candidate and those most like it.
     window_tokens
         A longer candidate is read in windows of this size, and its best one counts.
     return_documents
@@ -66,9 +72,10 @@ def rerank(
     task = Rerank(
         top=top,
         read=read,
+        order=order or (ORDER if query is None else "words"),
         scoring=scoring,
-        bm25_weight=bm25_weight,
-        refine=refine,
+        first_weight=first_weight,
+        neighbours=neighbours,
         window_tokens=window_tokens,
         return_documents=return_documents,
         instructions=instructions,
@@ -76,12 +83,19 @@ def rerank(
     )
     if query is None:
         options = replace(options, text_field=options.text_field or "query")
-        return run_job(task, paths, options, columns=(column,))
+        return run_job(task, paths, options, columns=(column,), asks_model=read > 0)
     if documents_field is not None:
         raise InputError("--documents-field is for rows with queries of their own, not for --query")
     if not query.strip():
         raise InputError("--query is empty")
-    return run_job(task, paths, options, columns=(column,), source=_source(query, paths, options))
+    return run_job(
+        task,
+        paths,
+        options,
+        columns=(column,),
+        source=_source(query, paths, options),
+        asks_model=read > 0,
+    )
 
 
 def _source(query: str, paths: tuple[str, ...], options: JobOptions) -> Candidates:

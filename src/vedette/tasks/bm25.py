@@ -39,28 +39,41 @@ def terms(text: str) -> list[str]:
     return found
 
 
-def bm25(query: str, documents: Sequence[str]) -> list[float]:
-    """The score of each document, 0 where no word is shared (Robertson and Zaragoza 2009).
+class Bm25:
+    """Documents, counted once for many queries (Robertson and Zaragoza 2009).
 
-    How rare a word is, is counted among these documents alone; the inverse document frequency is
-    Lucene's, which is never negative.
+    How rare a word is, is counted among these documents alone: among the hits of a search for a
+    word that word is not rare. The inverse document frequency is Lucene's, which is never negative.
     """
-    wanted = Counter(terms(query))
-    counts = [Counter(terms(document)) for document in documents]
-    lengths = [count.total() for count in counts]
-    mean_length = math.fsum(lengths) / len(lengths) if any(lengths) else 1.0
-    n_holding = {term: sum(term in count for count in counts) for term in wanted}
-    idf = {
-        term: math.log(1 + (len(documents) - n + 0.5) / (n + 0.5)) for term, n in n_holding.items()
-    }
-    return [
-        math.fsum(
-            times * idf[term] * _saturated(count[term], length / mean_length)
-            for term, times in wanted.items()
-            if term in count
-        )
-        for count, length in zip(counts, lengths, strict=True)
-    ]
+
+    def __init__(self, documents: Sequence[str]) -> None:
+        self._counts = [Counter(terms(document)) for document in documents]
+        lengths = [count.total() for count in self._counts]
+        mean_length = math.fsum(lengths) / len(lengths) if any(lengths) else 1.0
+        self._relative_lengths = [length / mean_length for length in lengths]
+
+    def scores(self, query: str) -> list[float]:
+        """The score of each document, 0 where no word is shared."""
+        wanted = Counter(terms(query))
+        n_holding = {term: sum(term in count for count in self._counts) for term in wanted}
+        n = len(self._counts)
+        idf = {
+            term: math.log(1 + (n - holding + 0.5) / (holding + 0.5))
+            for term, holding in n_holding.items()
+        }
+        return [
+            math.fsum(
+                times * idf[term] * _saturated(count[term], length)
+                for term, times in wanted.items()
+                if term in count
+            )
+            for count, length in zip(self._counts, self._relative_lengths, strict=True)
+        ]
+
+
+def bm25(query: str, documents: Sequence[str]) -> list[float]:
+    """The score of each document for one query; see `Bm25`."""
+    return Bm25(documents).scores(query)
 
 
 def _saturated(n: int, relative_length: float) -> float:

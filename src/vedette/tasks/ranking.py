@@ -7,14 +7,17 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean, pstdev
 from typing import Literal
 
-READ = 50
+READ = 10
+POOL = 50
+ORDERS = ("given", "words")
+ORDER: Literal["given", "words"] = "given"
 SCORINGS = ("yes-no", "likelihood")
 SCORING: Literal["yes-no", "likelihood"] = "likelihood"
 WINDOW_TOKENS = 400
 
 # Chosen on development data: benchmarks/rerank_cranfield.py.
-BM25_WEIGHT = 0.5  # standard deviations of BM25 for one of the model's
-MOST_SHIFT = 0.25  # what a comparison can add to a score, in standard deviations
+FIRST_WEIGHT = 2.0  # standard deviations of the first order's places for one of the model's
+NEIGHBOURS = 0.9  # the share of a score that comes from a candidate and those most like it
 
 
 def standardised(values: Sequence[float]) -> list[float]:
@@ -31,19 +34,31 @@ def by_score(indices: Iterable[int], scores: Sequence[float]) -> list[int]:
     return sorted(indices, key=lambda i: (-scores[i], i))
 
 
-def whole_ranking(
-    read: Sequence[int], scores: Sequence[float], words: Sequence[float]
-) -> list[tuple[int, float]]:
-    """Every candidate once, with its score: those that were read, then the others by BM25.
+def places(scores: Sequence[float]) -> list[int]:
+    """The place of each score among all, from 0, the highest first; equal scores share one.
 
-    `scores` are those of `read`, in its order; `words` are the BM25 scores of all. The others
-    score as the last that was read, so that scores never rise from one place to the next.
+    >>> places([1.0, 3.0, 1.0, 0.0])
+    [1, 0, 1, 3]
     """
-    score_of = dict(zip(read, scores, strict=True))
+    place_of: dict[float, int] = {}
+    for place, score in enumerate(sorted(scores, reverse=True)):
+        place_of.setdefault(score, place)
+    return [place_of[score] for score in scores]
+
+
+def whole_ranking(
+    scored: Sequence[int], scores: Sequence[float], first: Sequence[int]
+) -> list[tuple[int, float]]:
+    """Every candidate once, with its score: those that have one, then the others.
+
+    `scores` are those of `scored`, in its order; `first` is the order of all, in which the others
+    follow. They score as the last of these, so that scores never rise from one place to the
+    next.
+    """
+    score_of = dict(zip(scored, scores, strict=True))
     last = min(scores, default=0.0)
-    others = by_score((i for i in range(len(words)) if i not in score_of), words)
     ranked = sorted(score_of, key=lambda i: (-score_of[i], i))
-    return [*((i, score_of[i]) for i in ranked), *((i, last) for i in others)]
+    return [*((i, score_of[i]) for i in ranked), *((i, last) for i in first if i not in score_of)]
 
 
 def sigmoid(value: float) -> float:

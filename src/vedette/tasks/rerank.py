@@ -1,9 +1,9 @@
-"""Candidates in the order of how well they answer a query: BM25, then the model's own odds."""
+"""Candidates in the order of how well they answer a query: a first order, then a model's odds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -12,30 +12,31 @@ from vedette.decide.question import YES_NO
 from vedette.errors import CapabilityMissing, InputError, InputTooLong
 from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Usage
 
-from .base import Ask, Steps
+from .base import Steps
 from .bm25 import bm25
 from .budget import check_at_least_1
 from .documents import Document, parse_documents
+from .neighbours import lent
 from .prompt_data import fill, load_prompt, text_of, with_instructions
 from .ranking import (
-    BM25_WEIGHT,
-    MOST_SHIFT,
+    FIRST_WEIGHT,
+    NEIGHBOURS,
+    ORDER,
+    ORDERS,
+    POOL,
     READ,
     SCORING,
     SCORINGS,
     WINDOW_TOKENS,
-    by_score,
+    places,
     sigmoid,
     standardised,
     whole_ranking,
 )
 from .reply import scores_of
-from .setwise import SET_SIZE, mean_shifts, open_groups, turned
 from .windows import LEAST_WINDOW_TOKENS, windows
 
 OVERLAP_SHARE = 0.15
-MOST_PLACES = 8  # places from the top that comparisons are about, however many are asked for
-
 _OVERHEAD_TOKENS = 64  # the chat template, and the ends of lines
 
 
@@ -43,14 +44,16 @@ _OVERHEAD_TOKENS = 64  # the chat template, and the ends of lines
 class Rerank:
     """Implements `Task`: the item's text is the query, its column `documents` the candidates.
 
-    The `read` best candidates by BM25 are read by the model, one at a time. With `scoring` yes-no
-    it is asked whether the passage helps to answer the query, and the score is the log-odds of yes;
-    with likelihood it is how likely the query is as a question about the passage (Sachan et al.
-    2022, arXiv 2204.07496). The mean over the candidates (what the model says of any text) is taken
-    off, and `bm25_weight` times BM25 added, both in standard deviations.
-    With `refine`, neighbours at the top that lie close are compared directly, a few at a time,
-    each once in each place. A candidate longer than `window_tokens` is read in windows; its best
-    one counts.
+    The first order is that of the candidates (`order` given: the hits of a search, best first) or
+    of BM25 over them (words: any texts, such as all of a collection). The first `read` are read by
+    the model, one at a time. With `scoring` likelihood the score is how likely the query is as a
+    question about the passage (Sachan et al. 2022, arXiv 2204.07496); with yes-no the model is
+    asked whether the passage helps to answer the query, and it is the log-odds of yes. To that,
+    `first_weight` times the place in the first order is added (the logarithm of it: a place
+    matters most near the top), both in standard deviations. A candidate longer than `window_tokens`
+    is read in windows; its best one counts. Then the first `POOL` candidates lend each other
+    scores: `neighbours` is the share of a score that comes from a candidate and those most like it
+    (see `neighbours.lent`).
 
     The value has `results`, the best `top`, and `stages`, what was done. The order is a
     permutation of the candidates whatever the model says; ties go to the earlier candidate.
@@ -59,9 +62,10 @@ class Rerank:
 
     top: int = 5
     read: int = READ
+    order: str = ORDER
     scoring: str = SCORING
-    bm25_weight: float = BM25_WEIGHT
-    refine: bool = True
+    first_weight: float = FIRST_WEIGHT
+    neighbours: float = NEIGHBOURS
     window_tokens: int = WINDOW_TOKENS
     return_documents: bool = False
     instructions: str = ""
@@ -70,15 +74,20 @@ class Rerank:
 
     def __post_init__(self) -> None:
         check_at_least_1("top", self.top)
-        check_at_least_1("read", self.read)
-        if self.scoring not in SCORINGS:
-            raise InputError(f"scoring must be one of {', '.join(SCORINGS)}, not {self.scoring!r}")
+        if self.read < 0:
+            raise InputError(f"read is {self.read}; it must be 0 or more")
+        if not 0 <= self.neighbours < 1:
+            raise InputError(f"neighbours is {self.neighbours}; it must be in [0, 1)")
+        for name, known in (("order", ORDERS), ("scoring", SCORINGS)):
+            value = getattr(self, name)
+            if value not in known:
+                raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
         if self.window_tokens < LEAST_WINDOW_TOKENS:
             raise InputError(
                 f"window_tokens is {self.window_tokens}; it must be at least {LEAST_WINDOW_TOKENS}"
             )
-        if not 0 <= self.bm25_weight < math.inf:
-            raise InputError(f"bm25_weight is {self.bm25_weight}; it must be 0 or more")
+        if not 0 <= self.first_weight < math.inf:
+            raise InputError(f"first_weight is {self.first_weight}; it must be 0 or more")
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -89,9 +98,10 @@ class Rerank:
             "parameters": {
                 "top": self.top,
                 "read": self.read,
+                "order": self.order,
                 "scoring": self.scoring,
-                "bm25_weight": self.bm25_weight,
-                "most_shift": MOST_SHIFT if self.refine else 0.0,
+                "first_weight": self.first_weight,
+                "neighbours": self.neighbours,
                 "window_tokens": self.window_tokens,
                 "return_documents": self.return_documents,
             },
@@ -99,7 +109,7 @@ class Rerank:
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
-        if not backend.capabilities.can_score:
+        if self.read and not backend.capabilities.can_score:
             raise CapabilityMissing("rerank needs a backend that can score choices")
         documents = self._documents(item)
         if not documents:
@@ -107,29 +117,28 @@ class Rerank:
         query, texts = item.text.strip(), [document.text for document in documents]
         if not query:
             raise InputError("the query is empty", hint="without one there is no order")
-        words = bm25(query, texts)
-        read = [i for i in by_score(range(len(texts)), words) if texts[i].strip()][: self.read]
-        parts = self._parts(query, [texts[i] for i in read], backend)
+        place_of = self._places(query, texts)
+        first = sorted(range(len(texts)), key=lambda i: (place_of[i], i))
+        pool = [i for i in first if texts[i].strip()][: max(POOL, self.read)]
+        read = pool[: self.read]
+        parts = self._parts(query, [texts[i] for i in read], backend) if read else []
 
-        rows = yield [self.request(query, part.text) for part in parts]
+        rows: Sequence[Result] = ()
+        if parts:
+            rows = yield [self.request(query, part.text) for part in parts]
         best = _best_parts(parts, rows)
-        scores = self._fused([best[texts[i]].score for i in read], [words[i] for i in read])
-        shown = [best[texts[i]].part.text for i in read]
-        found, used = yield from self._comparisons(query, shown, scores)
-        scores = [score + found.get(j, 0.0) for j, score in enumerate(scores)]
-
+        said = [best[texts[i]].score for i in read]
+        scores = self._fused(said, [place_of[i] for i in pool], [texts[i] for i in pool])
         stages: dict[str, Json] = {
             "candidates": len(documents),
             "read": len(read),
             "windows": len(parts),
-            "compared": len(found),
-            "settled": self.refine and not found,
         }
         results: list[Json] = [
             self._result(i, score, documents[i], best.get(texts[i]))
-            for i, score in whole_ranking(read, scores, words)[: self.top]
+            for i, score in whole_ranking(pool, scores, first)[: self.top]
         ]
-        usage = sum((row.usage for row in rows), used)
+        usage = sum((row.usage for row in rows), Usage())
         return Answer(value={"results": results, "stages": stages}, usage=usage)
 
     def request(self, query: str, passage: str) -> ScoreRequest:
@@ -141,17 +150,6 @@ class Rerank:
         system = with_instructions(text_of("rerank", "system"), self.instructions)
         return _ask(system, fill(text_of("rerank", "question"), query=query), passage, YES_NO)
 
-    def comparison(self, query: str, passages: Sequence[str]) -> ScoreRequest:
-        """Which of these passages answers the query best?"""
-        names = tuple(load_prompt("rerank")["names"])[: len(passages)]
-        system = fill(text_of("rerank", "system_best"), names=", ".join(names))
-        shown = "".join(
-            fill(text_of("rerank", "passage"), name=name, text=text)
-            for name, text in zip(names, passages, strict=True)
-        )
-        shared = fill(text_of("rerank", "question_best"), query=query)
-        return _ask(with_instructions(system, self.instructions), shared, shown.rstrip(), names)
-
     def _documents(self, item: Item) -> tuple[Document, ...]:
         if self.documents_column not in item.columns:
             raise InputError(f"there is no column {self.documents_column!r} with the candidates")
@@ -160,7 +158,7 @@ class Rerank:
 
     def _parts(self, query: str, texts: Sequence[str], backend: Backend) -> list[_Part]:
         """What is read: each different text whole, or in windows. Raises `InputTooLong`."""
-        limit = min(self.window_tokens, self._room(query, backend) // SET_SIZE)
+        limit = min(self.window_tokens, self._room(query, backend))
         if limit < LEAST_WINDOW_TOKENS:
             raise InputTooLong(
                 f"the query takes {backend.count_tokens(query)} tokens, which leaves no room for "
@@ -178,32 +176,29 @@ class Rerank:
         return parts
 
     def _room(self, query: str, backend: Backend) -> int:
-        """Tokens that the passages of one prompt may take."""
-        bare = (self.request(query, ""), self.comparison(query, [""] * SET_SIZE))
-        taken = max(sum(backend.count_tokens(m.content) for m in a.prompt.messages) for a in bare)
-        return backend.capabilities.context_tokens - taken - _OVERHEAD_TOKENS
+        """Tokens that a passage may take beside the query."""
+        bare = self.request(query, "")
+        asked = sum(backend.count_tokens(m.content) for m in bare.prompt.messages)
+        scored = sum(map(backend.count_tokens, bare.choices))
+        return backend.capabilities.context_tokens - asked - scored - _OVERHEAD_TOKENS
 
-    def _fused(self, said: Sequence[float], words: Sequence[float]) -> list[float]:
-        """The score of each candidate that was read."""
-        pairs = zip(standardised(said), standardised(words), strict=True)
-        return [model + self.bm25_weight * lexical for model, lexical in pairs]
+    def _places(self, query: str, texts: Sequence[str]) -> list[int]:
+        """The place of each candidate in the first order, from 0; by words, equals share one."""
+        if self.order == "given":
+            return list(range(len(texts)))
+        return places(bm25(query, texts))
 
-    def _comparisons(
-        self, query: str, shown: Sequence[str], scores: Sequence[float]
-    ) -> Generator[Sequence[Ask], Sequence[Result], tuple[dict[int, float], Usage]]:
-        """What comparing the leaders adds to their scores, and what it cost."""
-        top = min(self.top, MOST_PLACES)
-        leaders = by_score(range(len(scores)), scores)[: top + SET_SIZE - 1]
-        groups = open_groups(leaders, scores, top, MOST_SHIFT) if self.refine else []
-        if not groups:
-            return {}, Usage()
-        rows = yield [
-            self.comparison(query, [shown[j] for j in order])
-            for group in groups
-            for order in turned(group)
-        ]
-        found = mean_shifts(groups, [scores_of(row).logprobs for row in rows], MOST_SHIFT)
-        return found, sum((row.usage for row in rows), Usage())
+    def _fused(
+        self, said: Sequence[float], before: Sequence[int], texts: Sequence[str]
+    ) -> list[float]:
+        """The scores of candidates, from their places before and what the model says of the first.
+
+        One that was not read counts as the mean of those that were.
+        """
+        worth = standardised([-math.log(place + 1) for place in before])
+        model = [*standardised(said), *[0.0] * (len(before) - len(said))]
+        own = [m + self.first_weight * w for m, w in zip(model, worth, strict=True)]
+        return standardised(lent(own, texts, self.neighbours))
 
     def _result(self, index: int, score: float, document: Document, best: _Best | None) -> Json:
         """One entry of the ranking, in the form of `/v1/rerank`, and what it rests on."""

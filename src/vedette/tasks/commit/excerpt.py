@@ -39,15 +39,21 @@ def headline(file: File) -> str:
     return f"{name} ({file.status}, +{file.added} -{file.removed})"
 
 
-def excerpt(file: File, limit_tokens: int, count_tokens: CountTokens) -> Excerpt:
+def excerpt(
+    file: File,
+    limit_tokens: int,
+    count_tokens: CountTokens,
+    hunks: Sequence[Hunk] | None = None,
+) -> Excerpt:
     """The file's headline, and its changed lines from the top within `limit_tokens`.
 
+    With `hunks`, these are shown of the file, and all its other lines are left out.
     Unchanged and blank lines and imports are not shown (nor counted); where a hunk begins, git's
     own word on the place is (the function).
     Lines over `MAX_LINE_CHARS` are shown in part, around what differs. The headline is shown
     whatever its length.
     """
-    lines = _lines(file.hunks, limit_tokens * _CHARS_PER_TOKEN)
+    lines = _lines(file.hunks if hunks is None else hunks, limit_tokens * _CHARS_PER_TOKEN)
     low, high = 0, len(lines)
     while low < high:  # the most lines that fit; the usual case is all of them
         middle = high if low == 0 and high == len(lines) else (low + high + 1) // 2
@@ -55,6 +61,8 @@ def excerpt(file: File, limit_tokens: int, count_tokens: CountTokens) -> Excerpt
             low = middle
         else:
             high = middle - 1
+    while low and not lines[low - 1][1]:  # a place of which no line is shown says nothing
+        low -= 1
     text = _text(file, lines[:low])
     worth = sum(_is_worth(line) for hunk in file.hunks for line in hunk.lines)
     shown = sum(is_change for _, is_change in lines[:low])

@@ -26,6 +26,9 @@ _GENERATED = re.compile(
     re.IGNORECASE,
 )
 _FIRST_LINES = 8
+_CHANGELOG = re.compile(
+    r"(?:change|release)[-_ ]?(?:s|log|notes)\b|history\.|news\b", re.IGNORECASE
+)
 
 
 @cache
@@ -47,6 +50,11 @@ def kind_of_path(path: str) -> str:
         if any(pattern.match(end) for end in ends):
             return kind
     return SOURCE
+
+
+def is_changelog(path: str) -> bool:
+    """Whether a file is a list of changes, written for users."""
+    return _CHANGELOG.match(path.rsplit("/", 1)[-1]) is not None
 
 
 def why_unread(file: File) -> str | None:

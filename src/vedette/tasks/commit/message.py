@@ -63,10 +63,10 @@ class WriteCommit:
         )
         notes: list[Line] = []
         usage = Usage()
-        if len(reading.groups) > 1 or (self.body == "bullets" and reading.groups):
+        if self.body != "none" and len(reading.groups) > (self.body == "auto"):
             notes, usage = yield from self.wording.notes(reading.groups, names)
-        header, kind, line, spent = yield from self.wording.header(reading, notes, names, backend)
-        body, dropped = ([], []) if self.body == "none" else _bullets(notes, header.subject)
+        header, kind, line, spent = yield from self.wording.header(reading, names, backend)
+        body, dropped = _bullets(notes, header.subject)
         value: dict[str, Json] = {
             "message": "\n".join([str(header), *([""] if body else []), *body]),
             "header": str(header),

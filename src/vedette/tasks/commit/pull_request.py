@@ -77,7 +77,7 @@ class WritePullRequest:
         usage = Usage()
         if reading.groups:
             notes, usage = yield from self.wording.notes(reading.groups, names)
-        header, _, line, spent = yield from self.wording.header(reading, notes, names, backend)
+        header, _, line, spent = yield from self.wording.header(reading, names, backend)
         summary, dropped = _summary(reading.groups, notes)
         value: dict[str, Json] = {
             "title": str(header),

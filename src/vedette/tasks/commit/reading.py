@@ -11,7 +11,7 @@ from vedette.types import Json
 from .areas import area_of
 from .diff import File
 from .excerpt import CountTokens, Excerpt, excerpt, shares
-from .file_kinds import SOURCE, UNREAD_KINDS, kind_of_path, why_unread
+from .file_kinds import SOURCE, UNREAD_KINDS, is_changelog, kind_of_path, why_unread
 
 LEAST_FILE_TOKENS = 60
 """A smaller share of a budget shows nothing of a file; fewer files are read instead."""
@@ -39,8 +39,9 @@ class Group:
 
     @property
     def text(self) -> str:
-        """What the model is shown."""
-        return "\n\n".join(e.text for e in self.excerpts)
+        """What the model is shown; a change log first, which says what a change is for."""
+        ordered = sorted(self.excerpts, key=lambda e: not is_changelog(e.file.path))
+        return "\n\n".join(e.text for e in ordered)
 
     @property
     def added(self) -> int:

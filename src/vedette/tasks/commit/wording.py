@@ -17,11 +17,11 @@ from vedette.types import Json, Message, Prompt, Usage
 
 from .areas import scope_of
 from .change_types import check_types, default_types
-from .excerpt import headline
+from .digest import DIGEST_TOKENS, digest
 from .header import MAX_HEADER_CHARS, Header
 from .kind import Kind, KindQuestion
 from .language import Language, languages
-from .line import Line, LineAsk, shortened, written
+from .line import Line, LineAsk, written
 from .names import KnownNames
 from .reading import Group, Reading
 
@@ -78,8 +78,8 @@ class Wording:
             "breaking": self.breaking,
             "language": self.language.name,
             "prompt": [
-                *[f"{m.role}: {m.content}" for m in (*self.shared_messages, *self._parts_example)],
-                *[text_of("commit", key) for key in ("choose_type", "from_notes", "unread")],
+                *[f"{m.role}: {m.content}" for m in self.shared_messages],
+                *[text_of("commit", key) for key in ("choose_type", "from_digest", "unread")],
             ],
             "max_read_tokens": self.max_read_tokens,
         }
@@ -106,42 +106,31 @@ class Wording:
         return tuple(messages)
 
     @cached_property
-    def _parts_example(self) -> tuple[Message, ...]:
-        """One more example, before a question about notes on parts."""
-        line = load_prompt("commit").get(f"parts_line_{self.language.code}")
-        return tuple(_example(text_of("commit", "parts_change"), line)) if line else ()
-
-    @cached_property
     def _examples(self) -> str:
         """What the examples say, which no line may repeat."""
-        messages = (*self.shared_messages[1:], *self._parts_example)
-        return "\n".join(message.content for message in messages)
+        return "\n".join(message.content for message in self.shared_messages[1:])
 
-    def _prompt(self, change: str, *, kept: bool = False, parts: bool = False) -> Prompt:
+    def _prompt(self, change: str, *, kept: bool = False) -> Prompt:
         """The question about one change; `kept` if another will be asked about the same."""
         shared = self.shared_messages
-        before = (*shared, *(self._parts_example if parts else ()))
-        n_kept = len(before) + 1 if kept else len(shared)
-        return Prompt((*before, Message("user", change)), shared_messages=n_kept)
+        return Prompt((*shared, Message("user", change)), shared_messages=len(shared) + kept)
 
     def notes(self, groups: Sequence[Group], names: KnownNames) -> Asking[tuple[list[Line], Usage]]:
         """A line on each group."""
         asks = [LineAsk(self._prompt(group.text), MAX_NOTE_CHARS) for group in groups]
         return (yield from written(asks, names, self.language, self._examples))
 
-    def _material(self, reading: Reading, notes: Sequence[Line]) -> str:
-        """What the type and the first line are made from: the diff itself where it is one group."""
+    def _material(self, reading: Reading, backend: Backend) -> str:
+        """What the type and the first line are made from: the diff, or a digest of a large one."""
         parts = []
         if len(reading.groups) == 1:
             parts.append(reading.groups[0].text)
         elif reading.groups:
-            pairs = zip(reading.groups, notes, strict=True)
-            lines = [
-                f"- {', '.join(group.areas)} (+{group.added} -{group.removed}): "
-                + (note.text or "; ".join(_headlines(group)))
-                for group, note in sorted(pairs, key=lambda pair: -pair[0].weight)
-            ]
-            parts.append(fill(text_of("commit", "from_notes"), notes="\n".join(lines)))
+            unread = {path for path, _ in reading.unread}
+            files = [file for file in reading.files if file.path not in unread]
+            most = min(DIGEST_TOKENS, self.group_tokens(backend))
+            told = digest(files, backend.count_tokens, most)
+            parts.append(fill(text_of("commit", "from_digest"), digest=told))
         if reading.unread:
             shown = [f"{path} ({why})" for path, why in reading.unread[:_SHOWN_UNREAD]]
             if len(reading.unread) > _SHOWN_UNREAD:
@@ -154,20 +143,19 @@ class Wording:
         return KindQuestion(self.types)
 
     def header(
-        self, reading: Reading, notes: Sequence[Line], names: KnownNames, backend: Backend
+        self, reading: Reading, names: KnownNames, backend: Backend
     ) -> Asking[tuple[Header, Kind | None, Line, Usage]]:
         """The first line, and its type, which is asked for after the subject and fits it.
 
         Where every try had invented names, the subject says how many files there are.
         """
-        text = self._material(reading, notes)
+        text = self._material(reading, backend)
         is_typed = self.style == "conventional"
         longest = max((label.name for label in self.types), key=len)
         most = Header("", longest, self._scope(reading), self.breaking) if is_typed else Header("")
-        prompt = self._prompt(text, kept=is_typed, parts=len(reading.groups) > 1)
+        prompt = self._prompt(text, kept=is_typed)
         ask = LineAsk(prompt, MAX_HEADER_CHARS - len(most.prefix))
         (line,), usage = yield from written([ask], names, self.language, self._examples)
-        line = _of_largest(line, reading, notes, ask.max_chars)
         if line.text is None:
             n = len(reading.files)
             what = f"{n} files" if n > 1 else "1 file"
@@ -191,22 +179,6 @@ class Wording:
 
 def _example(change: str, line: object) -> list[Message]:
     return [Message("user", change.strip()), Message("assistant", str(line))]
-
-
-def _of_largest(line: Line, reading: Reading, notes: Sequence[Line], max_chars: int) -> Line:
-    """The line; where it only repeats the note on one part, the note on the largest one."""
-    pairs = [(g, n.text) for g, n in zip(reading.groups, notes, strict=False) if n.text is not None]
-    if len(pairs) < 2 or line.text not in [shortened(text, max_chars) for _, text in pairs]:
-        return line
-    _, largest = max(pairs, key=lambda pair: pair[0].weight)
-    text = shortened(largest, max_chars)
-    if text == line.text:
-        return line
-    return Line(text, (*line.changes, "the line on the largest part, as only a part was repeated"))
-
-
-def _headlines(group: Group) -> list[str]:
-    return [headline(excerpt.file) for excerpt in group.excerpts]
 
 
 def _cased(subject: str, *, lower: bool) -> str:

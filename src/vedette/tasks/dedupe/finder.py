@@ -11,8 +11,9 @@ import numpy as np
 
 from vedette.errors import InputError
 
+from .amounts import agreement
 from .clusters import Clusters, GreyPair, Place
-from .index import Index, ShingleIndex, WordIndex
+from .index import Found, Index, ShingleIndex, WordIndex
 from .minhash import Bands
 from .ragged import Ragged, joined
 from .shingles import U64, Shingles
@@ -83,16 +84,22 @@ class Finder:
     def __init__(self, matching: Matching) -> None:
         self._matching = matching
         self._bands = Bands(matching.floor)
-        self._node_by_digest: dict[bytes, int] = {}
+        self._node_by_key: dict[tuple[bytes, float | None], int] = {}
         self._node_of_row: list[int] = []
         self._first_row: list[int] = []
         self._sets: list[Ragged] = []
         self._keys: list[U64] = []
+        self._amounts: list[float | None] = []
 
-    def add(self, texts: Sequence[str]) -> list[bool]:
-        """Take more rows; says of each whether its text is a new one (a blank one always is)."""
+    def add(self, texts: Sequence[str], amounts: Sequence[float | None] = ()) -> list[bool]:
+        """Take more rows; says of each whether it is a new one (a blank one always is).
+
+        Rows with `amounts` are equal only if these are too, and the less alike, the further their
+        amounts lie apart.
+        """
         new: list[str] = []
-        is_new = [self._take(text, new) for text in texts]
+        of_rows = amounts or [None] * len(texts)
+        is_new = [self._take(*row, new) for row in zip(texts, of_rows, strict=True)]
         if new:
             sets = self._matching.sets(new)
             self._sets.append(sets)
@@ -100,17 +107,18 @@ class Finder:
                 self._keys.append(self._bands.keys(sets))
         return is_new
 
-    def _take(self, text: str, new: list[str]) -> bool:
+    def _take(self, text: str, amount: float | None, new: list[str]) -> bool:
         row = len(self._node_of_row)
         if not text.strip():
             self._node_of_row.append(_ALONE)
             return True
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
-        node = self._node_by_digest.setdefault(digest, len(self._first_row))
+        node = self._node_by_key.setdefault((digest, amount), len(self._first_row))
         self._node_of_row.append(node)
         if node < len(self._first_row):
             return False
         self._first_row.append(row)
+        self._amounts.append(amount)
         new.append(text)
         return True
 
@@ -123,7 +131,7 @@ class Finder:
         leaders: list[tuple[int, float]] = []
         grey: list[GreyPair] = []
         for node, row in enumerate(self._first_row):
-            found = index.near(node, floor)
+            found = self._agreeing(node, index.near(node, floor))
             leader, score = max(found, key=lambda pair: pair[1], default=(node, 0.0))
             if score >= limit:
                 leaders.append((leader, score))
@@ -134,6 +142,12 @@ class Finder:
             grey += [GreyPair(self._first_row[other], row, score) for other, score in most]
         places = (self._place(row, node, leaders) for row, node in enumerate(self._node_of_row))
         return Clusters(tuple(places), tuple(grey), len(index.full))
+
+    def _agreeing(self, node: int, found: Found) -> Found:
+        """The similar representatives, their similarity lowered by how far the amounts differ."""
+        own = self._amounts[node]
+        lowered = ((other, s * agreement(own, self._amounts[other])) for other, s in found)
+        return [(other, s) for other, s in lowered if s >= self._matching.floor]
 
     def _index(self) -> Index:
         sets = joined(self._sets)
