@@ -46,7 +46,7 @@ class LabelSet:
 
 
 SETS = {
-    "sst2": LabelSet("sst2.dev.jsonl"),
+    "sst2": LabelSet("sst2.dev.jsonl", "sst2.train.jsonl", 5),
     "trec6": LabelSet("trec6.train.jsonl", per_label=5),
     "ag_news": LabelSet("ag_news.jsonl", per_label=1),
     "eprstmt": LabelSet("zh_eprstmt.dev.jsonl"),

@@ -20,11 +20,12 @@ from itertools import product
 
 from common import EXAMPLES, LOG, event_task, say, table
 
+from vedette.backends.find_server import find_server
 from vedette.backends.local import LocalBackend
+from vedette.backends.server_process import ServerOptions
 from vedette.bench.bodies import label_body, text_body
 from vedette.bench.client import ask_all
-from vedette.bench.find_peer import find_peer
-from vedette.bench.peer import Peer, PeerOptions
+from vedette.bench.peer import Peer
 from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.errors import VedetteError
 from vedette.tasks.base import Ask, Task
@@ -119,8 +120,8 @@ def measure(backend: LocalBackend, url: str, task: Task, texts: list[str]) -> di
 def run(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     backend = LocalBackend(args.model)
     try:
-        options = PeerOptions(threads=backend.engine.options.threads)
-        with Peer(find_peer(args.peer), backend.path, options) as peer:
+        options = ServerOptions(threads=backend.engine.options.threads)
+        with Peer(find_server(args.peer), backend.path, options) as peer:
             found = {}
             for name, (task, texts) in jobs().items():
                 say(f"{name} ...")

@@ -129,3 +129,29 @@ def test_a_command_that_cannot_run_says_why_in_one_line(desk, options, said):
     assert desk.stderr.startswith("vedette: ")
     assert desk.stderr.count("\n") == 1
     assert said in desk.stderr.lower() if said == "prior" else said in desk.stderr
+
+
+def shown(desk, n: int) -> list[str]:
+    """Options of a list of `n` labels with an example each."""
+    rows = [{"text": f"text number {i}", "label": f"label {i}"} for i in range(n)]
+    rows[0]["text"] = "it works"
+    examples = desk.write("examples.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    return ["--labels", ",".join(row["label"] for row in rows), "--examples", examples]
+
+
+def test_many_labels_are_answered_by_the_nearest_example(desk):
+    options = [*shown(desk, 30), "--out-of-scope", "other", "--out", desk.out]
+    assert desk.run(desk.input, *options) == 0
+    first, empty, last = desk.lines()
+    assert first["value"]["label"] == "label 0"
+    assert first["value"]["nearest"] == "it works"
+    assert len(last["value"]["probabilities"]) == 8
+    assert (empty["value"], empty["empty"]) == ({"label": None}, True)
+
+
+def test_the_nearest_examples_are_said_to_need_what_they_need(desk):
+    assert desk.run(desk.input, *shown(desk, 3), "--out-of-scope", "other") == 2
+    assert "at least 20 examples" in desk.stderr
+    assert desk.run(desk.input, *shown(desk, 30), "--method", "nearest", "--multi") == 2
+    assert "multi goes with scored labels" in desk.stderr
+    assert desk.stderr.count("\n") <= 2

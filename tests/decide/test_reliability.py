@@ -1,9 +1,8 @@
-"""Calibration figures, and the temperature that mends them."""
+"""Calibration figures."""
 
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 from hypothesis import given
@@ -19,7 +18,6 @@ from vedette.decide.reliability import (
     risk_coverage,
 )
 from vedette.decide.risk import Judged
-from vedette.decide.temperature import COLDEST, HOTTEST, fit_temperature
 
 some_rows = st.lists(st.builds(Judged, st.floats(0, 1), st.booleans()), min_size=1, max_size=60)
 
@@ -71,20 +69,3 @@ def test_a_temperature_keeps_the_order_and_the_sum():
     assert math.fsum(map(math.exp, warmed)) == pytest.approx(1)
     assert warmed == sorted(warmed, reverse=True)
     assert math.exp(warmed[0]) < 0.7
-
-
-@pytest.mark.parametrize("true_temperature", [0.5, 1.0, 3.0])
-def test_the_temperature_that_spoilt_the_scores_is_found(true_temperature):
-    rng = random.Random(2)
-    rows, right = [], []
-    for _ in range(3000):
-        honest = tempered([rng.gauss(0, 1.5) for _ in range(3)], 1.0)
-        right.append(rng.choices(range(3), [math.exp(v) for v in honest])[0])
-        rows.append([v * true_temperature for v in honest])
-    assert fit_temperature(rows, right) == pytest.approx(true_temperature, rel=0.1)
-
-
-def test_the_temperature_is_bounded_and_1_without_rows():
-    assert fit_temperature([], []) == 1
-    assert fit_temperature([[0.0, -1.0]], [0]) == pytest.approx(COLDEST, rel=0.01)
-    assert fit_temperature([[0.0, -1.0]], [1]) == pytest.approx(HOTTEST, rel=0.01)

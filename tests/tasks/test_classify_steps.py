@@ -49,6 +49,24 @@ def test_the_prior_is_measured_once_for_a_backend_and_applied_to_every_item():
     assert len(asked[0]) > 1
 
 
+def test_an_explanation_has_the_odds_before_the_prior_and_the_prior():
+    answer, _ = run_by_hand(Classify(LABELS, explain=True), "so so", biased)
+    assert answer.value["explain"] == {
+        "raw": {"good": 0.75, "bad": 0.25},
+        "prior": {"good": 0.9, "bad": 0.1},
+        "temperature": 1.0,
+    }
+    plain, _ = run_by_hand(Classify(LABELS), "so so", biased)
+    assert {**plain.value, "explain": answer.value["explain"]} == answer.value
+
+
+def test_what_cannot_be_explained_is_refused():
+    with pytest.raises(LabelError, match="nothing is explained"):
+        Classify(LABELS, multi=True, explain=True)
+    with pytest.raises(CapabilityMissing, match="only scores"):
+        run_by_hand(Classify(LABELS, explain=True), "x", biased, WordBackend(can_score=False))
+
+
 def test_the_stream_prior_is_the_mean_over_the_first_texts_and_their_scores_are_used_once():
     task = Classify(LABELS)
     assert (task.study_rows(WordBackend()), task.least_study_rows) == (64, 16)

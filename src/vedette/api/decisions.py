@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from vedette.decide.question import ask as one_line
 from vedette.decide.question import parse_questions
+from vedette.tasks.calibrations import read_calibrations
 from vedette.tasks.classifier import Method, classifier
 from vedette.tasks.classify import Classify as ClassifyTask
 from vedette.tasks.decide import Decide as DecideTask
@@ -28,11 +29,13 @@ def Classify(
     evidence: bool = False,
     method: Method = "auto",
     out_of_scope: str = "",
+    thresholds: str | None = None,
 ) -> ClassifyTask | Nearest:
     """The classify task, for `map`. `labels`: names, or names with descriptions.
 
     `method`: labels scored by the model, or by the nearest examples; `auto` goes by their number.
-    With `out_of_scope` that name is answered where a text is far from all examples.
+    With `out_of_scope` that name is answered where a text is far from all examples. `thresholds`:
+    a file that `vedette calibrate` wrote.
     """
     return classifier(
         labels_of(labels),
@@ -41,6 +44,7 @@ def Classify(
         evidence=evidence,
         method=method,
         out_of_scope=out_of_scope,
+        calibrations=read_calibrations(thresholds) if thresholds is not None else None,
     )
 
 
@@ -48,50 +52,78 @@ def classify(
     text: str,
     labels: Sequence[str] | dict[str, str] | str,
     *,
+    thresholds: str | None = None,
+    escalate_to: Answerer | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
 ) -> dict[str, Json]:
     """The label of one text, with the probability of each: keys `label`, `probabilities`, ...
 
-    `backend`: see `extract`. One that cannot score gives a label without probabilities.
+    `backend`: see `extract`. One that cannot score gives a label without probabilities. With
+    `thresholds`, a file that `vedette calibrate` wrote, `keep` says whether its promise covers the
+    answer. Where it does not, `escalate_to`, the backend of a larger model, gives the answer;
+    `tier` is the name of the model whose answer it is.
     """
-    return cast(dict[str, Json], one(Classify(labels), text, model, backend))
+    task = Classify(labels, thresholds=thresholds)
+    return cast(dict[str, Json], one(task, text, model, backend, escalate_to))
 
 
 async def aclassify(
     text: str,
     labels: Sequence[str] | dict[str, str] | str,
     *,
+    thresholds: str | None = None,
+    escalate_to: Answerer | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
 ) -> dict[str, Json]:
     """`classify` for asyncio."""
-    answer = await asyncio.to_thread(one, Classify(labels), text, model, backend)
+    task = Classify(labels, thresholds=thresholds)
+    answer = await asyncio.to_thread(one, task, text, model, backend, escalate_to)
     return cast(dict[str, Json], answer)
 
 
-def Decide(questions: Sequence[str] | dict[str, Any], *, both_orders: bool = False) -> DecideTask:
+def Decide(
+    questions: Sequence[str] | dict[str, Any],
+    *,
+    both_orders: bool = False,
+    thresholds: str | None = None,
+    explain: bool = False,
+) -> DecideTask:
     """The decide task, for `map`.
 
     `questions`: lines such as `"Which team? billing|shipping"`, or an object in the form of the
-    System One protocol.
+    System One protocol. `thresholds` is a file that `vedette calibrate decide` wrote: each answer
+    then has `keep`. `explain` adds what moved each answer.
     """
     if isinstance(questions, dict):
         typed = parse_questions(questions)
     else:
         typed = tuple(one_line(line, number) for number, line in enumerate(questions, start=1))
-    return DecideTask(questions=typed, both_orders=both_orders)
+    return DecideTask(
+        questions=typed,
+        both_orders=both_orders,
+        calibrations=read_calibrations(thresholds) if thresholds else None,
+        explain=explain,
+    )
 
 
 def ask(
     text: str,
     questions: Sequence[str] | dict[str, Any],
     *,
+    thresholds: str | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
+    escalate_to: Answerer | None = None,
 ) -> dict[str, Json]:
-    """The answer to each question about one text, by its id. `backend`: see `extract`."""
-    value = cast(dict[str, Json], one(Decide(questions), text, model, backend))
+    """The answer to each question about one text, by its id.
+
+    `thresholds`: see `Decide`; with them `escalate_to`, the backend of a larger model, answers the
+    questions that are not kept. `backend`: see `extract`.
+    """
+    task = Decide(questions, thresholds=thresholds)
+    value = cast(dict[str, Json], one(task, text, model, backend, escalate_to))
     return cast(dict[str, Json], value["answers"])
 
 

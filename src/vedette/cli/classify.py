@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from vedette.cli.escalation import EscalationOptions
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 from vedette.cli.red_lines import refuse_red_lines
 
@@ -18,8 +19,10 @@ def classify(
     prior: Literal["stream", "content-free", "none"] | None = None,
     evidence: bool = False,
     thresholds: str | None = None,
+    explain: bool = False,
     instructions: str = "",
     force: bool = False,
+    escalation: EscalationOptions | None = None,
     options: JobOptions | None = None,
 ) -> int:
     """Give each text one label, or several with --multi, by scoring them.
@@ -51,6 +54,8 @@ def classify(
     thresholds
         A file that vedette calibrate wrote for this model and these labels: each answer then says
         whether it is kept ("keep"). It takes the place of --prior.
+    explain
+        Add to each answer what moved it: the odds as scored, the prior, the temperature.
     instructions
         A sentence more for the model.
     force
@@ -74,6 +79,9 @@ def classify(
         prior=prior,
         evidence=evidence,
         calibrations=read_calibrations(thresholds) if thresholds else None,
+        explain=explain,
         instructions=instructions,
     )
-    return run_job(task, paths, options)
+    escalation = escalation or EscalationOptions()
+    gated = escalation.gate(task, has_thresholds=thresholds is not None)
+    return run_job(gated or task, paths, options, larger=escalation.escalate_to)

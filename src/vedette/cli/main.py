@@ -56,8 +56,14 @@ VERBS = {
     "clean": ("vedette.cli.clean:clean", "Bring the values of rows into one form."),
     "dedupe": ("vedette.cli.dedupe:dedupe", "Find rows that say the same."),
     "schema": ("vedette.cli.schema:app", "Say what becomes of each keyword of a JSON Schema."),
-    "eval": ("vedette.cli.eval:evaluate", "Say how good a task's answers are, from labelled rows."),
-    "calibrate": ("vedette.cli.eval:calibrate", "Find which answers can be kept, and promise it."),
+    "eval": (
+        "vedette.cli.eval_verbs:eval_app",
+        "Say how good a task's answers are, from labelled rows.",
+    ),
+    "calibrate": (
+        "vedette.cli.eval_verbs:calibrate_app",
+        "Find which answers can be kept, and promise it.",
+    ),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "bench": ("vedette.cli.bench:app", "Measure vedette against a llama-server."),
     "config": ("vedette.cli.config:app", "Show settings and where each value came from."),

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .closed import Decision, decide, mean_prior
+from .closed import Decision, decide
 from .risk import Judged, Threshold, check_promise, find_threshold
-from .temperature import fit_temperature
+from .scaling import fit_scaling
 
 N_BARS = 10
+N_FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class Calibration:
     `log_prior` is divided out, `temperature` applied, and what stays under the threshold is not
     kept: `threshold` for all answers, or `by_choice` for each choice on its own, where the promise
     holds for each. None keeps nothing: no threshold can promise this. `histogram` has the share of
-    labelled rows in ten steps of confidence.
+    labelled rows in ten steps of confidence, as they are found when new.
     """
 
     choices: tuple[str, ...]
@@ -71,14 +72,16 @@ def calibrate(
 ) -> Calibration:
     """Fit one question. `rows` are raw scores (n_rows, n_choices), `right` the right choices.
 
-    The prior is the mean over the rows (batch calibration, Zhou et al. 2023, arXiv 2309.17249),
-    unless the scores are known to have none.
-    Raises `InputError` for an impossible promise.
+    Each row is judged as it would be answered if it were new: under a scaling that was fitted
+    without it, in `N_FOLDS` turns, and then under a temperature that makes these answers mean what
+    they say. The threshold is found on them. New answers use a scaling of all rows, and that
+    temperature too. Without `has_prior` the scores are known to lean to no choice, and get no
+    weights. Raises `InputError` for an impossible promise.
     """
-    prior = mean_prior(rows) if has_prior else [0.0] * len(choices)
-    corrected = [[v - p for v, p in zip(row, prior, strict=True)] for row in rows]
-    temperature = fit_temperature(corrected, right)
-    decisions = [decide(choices, row, prior, temperature) for row in rows]
+    scaling = fit_scaling(rows, right, leans=has_prior)
+    as_new = _as_new(rows, right, leans=has_prior)
+    temperature = fit_scaling(as_new, right, leans=False).temperature
+    decisions = [decide(choices, row, temperature=temperature) for row in as_new]
     judged = [
         Judged(d.probability, d.best == choices[index])
         for d, index in zip(decisions, right, strict=True)
@@ -96,14 +99,27 @@ def calibrate(
         }
     return Calibration(
         choices=tuple(choices),
-        log_prior=tuple(prior),
-        temperature=temperature,
+        log_prior=scaling.log_prior,
+        temperature=scaling.temperature * temperature,
         promise=promise,
         threshold=None if by_choice else find_threshold(judged, promise.alpha, promise.delta),
         by_choice=thresholds,
         histogram=histogram([row.confidence for row in judged]),
         n_rows=len(rows),
     )
+
+
+def _as_new(
+    rows: Sequence[Sequence[float]], right: Sequence[int], *, leans: bool
+) -> list[list[float]]:
+    """The log-probabilities of each row under a scaling that other rows gave."""
+    scaled: dict[int, list[float]] = {}
+    for fold in range(min(N_FOLDS, len(rows))):
+        others = [i for i in range(len(rows)) if i % N_FOLDS != fold]
+        scaling = fit_scaling([rows[i] for i in others], [right[i] for i in others], leans=leans)
+        for i in range(fold, len(rows), N_FOLDS):
+            scaled[i] = scaling.apply(rows[i])
+    return [scaled[i] for i in range(len(rows))]
 
 
 def calibration_of(data: Mapping[str, Any]) -> Calibration:

@@ -27,6 +27,9 @@ class Option:
     description: str = ""
 
 
+YES_NO_OPTIONS = tuple(Option(word) for word in YES_NO)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One closed question about a text.
@@ -38,7 +41,7 @@ class Question:
     id: str
     kind: Kind
     instructions: str
-    options: tuple[Option, ...] = tuple(Option(word) for word in YES_NO)
+    options: tuple[Option, ...] = YES_NO_OPTIONS
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -132,7 +135,7 @@ def _score(name: str, criteria: object) -> tuple[Option, ...]:
 
 def _noul(name: str, criteria: object) -> tuple[Option, ...]:
     if criteria is None:
-        return tuple(Option(word) for word in YES_NO)
+        return YES_NO_OPTIONS
     if not isinstance(criteria, Mapping) or set(criteria) - {"true", "false"}:
         raise InputError(f'questions.{name}: "criteria" must be an object with "true" and "false"')
     return _described(name, zip(YES_NO, map(criteria.get, ("true", "false")), strict=True))

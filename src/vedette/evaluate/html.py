@@ -12,24 +12,26 @@ LEFT, RIGHT, TOP, BOTTOM = 40, 300, 10, 210  # the plots' frame, in pixels
 MOST_ROWS = 200
 
 
-def page(report: Report) -> str:
-    """The whole page."""
+def page(*reports: Report) -> str:
+    """The whole page, a section for each report."""
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     source = files("vedette.evaluate").joinpath("report.html.j2").read_text("utf-8")
+    sections = [_section(report) for report in reports]
+    return environment.from_string(source).render(sections=sections, percent=percent, x=_x, y=_y)
+
+
+def _section(report: Report) -> dict[str, object]:
     most = max((point.error for point in report.risk), default=0.0) or 1.0
     wrong = report.wrong
-    return environment.from_string(source).render(
-        r=report,
-        figures=_figures(report),
-        bars=_bars(report),
-        curve=_curve(report, most),
-        most_error=percent(most),
-        wrong=wrong[:MOST_ROWS],
-        n_wrong=len(wrong),
-        percent=percent,
-        x=_x,
-        y=_y,
-    )
+    return {
+        "r": report,
+        "figures": _figures(report),
+        "bars": _bars(report),
+        "curve": _curve(report, most),
+        "most_error": percent(most),
+        "wrong": wrong[:MOST_ROWS],
+        "n_wrong": len(wrong),
+    }
 
 
 def percent(share: float | None) -> str:
@@ -46,6 +48,8 @@ def _figures(report: Report) -> list[tuple[str, str]]:
         ("rows/s", f"{body['items_per_s']:,}"),
         ("tokens", f"{body['tokens']:,}"),
     ]
+    if report.mae is not None:
+        figures.insert(2, ("mean error in levels", f"{body['mae']}"))
     if body["errors"]:
         figures.insert(1, ("errors", f"{body['errors']:,}"))
     if report.kept is not None:

@@ -25,7 +25,8 @@ MOST_POINTS = 200  # of the risk curve
 class Verdict:
     """One row: what is right, what was answered and how surely; `error` where there is none.
 
-    `confidence` is None where the answer was written and not scored.
+    `confidence` is None where the answer was written and not scored. `distance`, of ordered levels
+    only, is how far the mean level lies from the right one.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Verdict:
     answer: str | None
     confidence: float | None = None
     kept: bool | None = None
+    distance: float | None = None
     error: str = ""
 
     @property
@@ -86,6 +88,12 @@ class Report:
         return sum(v.is_right for v in self.verdicts) / len(self.verdicts)
 
     @property
+    def mae(self) -> float | None:
+        """Mean distance of the mean level from the right one; None where there are no levels."""
+        distances = [v.distance for v in self.verdicts if v.distance is not None]
+        return sum(distances) / len(distances) if distances else None
+
+    @property
     def wrong(self) -> list[Verdict]:
         """Rows with a wrong answer, the surest first: there the question or the label is odd."""
         rows = [v for v in self.verdicts if not v.is_right]
@@ -132,6 +140,7 @@ class Report:
             "errors": sum(bool(v.error) for v in self.verdicts),
             "accuracy": round(self.accuracy, 4),
             "macro_f1": _rounded(_macro_f1(self.classes)),
+            **({} if self.mae is None else {"mae": _rounded(self.mae)}),
             "ece": _rounded(expected_calibration_error(judged) if judged else None),
             "brier": _rounded(brier_score(judged) if judged else None),
             "aurc": _rounded(area_under_risk(judged) if judged else None),

@@ -11,8 +11,8 @@ from vedette.errors import InputError
 from vedette.types import Item
 
 
-def labelled_rows(source: Source, column: str) -> list[Item]:
-    """All rows of a source, with the right answer in `column`.
+def labelled_rows(source: Source) -> list[Item]:
+    """All rows of a source, with their right answers in its columns.
 
     Raises `InputError` for a row that cannot be read, has no text or no right answer, and for
     none at all.

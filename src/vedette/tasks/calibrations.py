@@ -30,10 +30,12 @@ class Calibrations:
     def check(self, task: str, key: str) -> None:
         """Raises `CalibrationMismatch` unless they were made for this task under this key."""
         if (self.task, self.key) != (task, key):
-            what = "another task" if self.task != task else "another model, prompt or label list"
+            what = (
+                "another task" if self.task != task else "another model or prompt, or other choices"
+            )
             raise CalibrationMismatch(
                 f"the threshold file was made for {what}, so its promise does not hold here",
-                hint="calibrate again with this model, these labels and instructions",
+                hint="calibrate again with this model, this prompt and these choices",
             )
 
     @property

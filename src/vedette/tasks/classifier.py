@@ -31,6 +31,7 @@ def classifier(
     multi: bool = False,
     prior: Prior | None = None,
     evidence: bool = False,
+    explain: bool = False,
     instructions: str = "",
     out_of_scope: str = "",
     calibrations: Calibrations | None = None,
@@ -42,7 +43,12 @@ def classifier(
     one of the names `OUT_OF_SCOPE` is out of scope unless another is named. Raises `LabelError`
     for options that do not go together.
     """
-    only_scored = {"multi": multi, "evidence": evidence, "prior": prior is not None}
+    only_scored = {
+        "multi": multi,
+        "evidence": evidence,
+        "explain": explain,
+        "prior": prior is not None,
+    }
     asked = [name for name, is_on in only_scored.items() if is_on]
     if method == "auto":
         many = len(labels) > MANY and not asked
@@ -59,6 +65,7 @@ def classifier(
             multi=multi,
             prior=prior or "stream",
             evidence=evidence,
+            explain=explain,
             instructions=instructions,
             calibrations=calibrations,
         )

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from vedette.backends.base import Backend, Result
 from vedette.decide.closed import Decision, decide, mean_prior
+from vedette.decide.explain import explained
 from vedette.decide.question import YES_NO
 from vedette.errors import CapabilityMissing, InputTooLong, LabelError
 from vedette.types import Answer, Item, Json, ScoreRequest, Scores, Usage
@@ -43,7 +44,7 @@ class Classify:
     the scores as they are. `multi` has no such correction. `evidence` has the model copy the words
     of the text that its label (each label that applies, with `multi`) rests on, which costs one
     short answer each. `calibrations`, made for this model and these labels, take the place of the
-    prior, and say of each answer whether it is kept.
+    prior, and say of each answer whether it is kept. `explain` adds what moved each answer.
     On a backend that cannot score, the model writes the label: it has no
     probability then and no correction, and the answer says so.
     Raises `LabelError` for labels that cannot be used and for examples with other labels.
@@ -56,6 +57,7 @@ class Classify:
     instructions: str = ""
     evidence: bool = False
     calibrations: Calibrations | None = None
+    explain: bool = False
     stream_prior: tuple[float, ...] | None = field(default=None, kw_only=True)
     known: dict[str, Answer] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
     name: str = field(default="classify", init=False)
@@ -66,6 +68,8 @@ class Classify:
         self.wording  # noqa: B018 - finds what is wrong with the labels
         if self.calibrations and (self.multi or set(self.calibrations.questions) != {QUESTION}):
             raise LabelError("a threshold file goes with single labels, and with one question")
+        if self.explain and self.multi:
+            raise LabelError("with several labels nothing is corrected, so nothing is explained")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,6 +99,7 @@ class Classify:
                 "prior": self.prior,
                 "study_rows": self._study_rows,
                 **({"evidence": text_of("classify", "evidence")} if self.evidence else {}),
+                **({"explain": True} if self.explain else {}),
             },
         }
 
@@ -156,6 +161,8 @@ class Classify:
         can = backend.capabilities
         if not (can.can_score or can.can_constrain):
             raise CapabilityMissing("classify needs a backend that can score or constrain")
+        if self.explain and not can.can_score:
+            raise CapabilityMissing("only scores can be explained, and this backend has none")
         if self.evidence and not can.can_copy:
             raise CapabilityMissing(
                 "evidence needs a backend that can hold an answer to spans of the input",
@@ -231,12 +238,14 @@ class Classify:
         return [self.wording.request(text) for text in texts]
 
     def _answer(self, scores: Scores, prior: Sequence[float] | None) -> Answer:
-        if self.calibrations is None:
-            decision = decide(self.names, scores.logprobs, prior)
-            return Answer(value=_as_json(decision), usage=scores.usage)
-        calibration = self.calibrations.questions[QUESTION]
-        decision = calibration.decide(scores.logprobs)
-        value = {**_as_json(decision), "keep": calibration.keeps(decision)}
+        calibration = self.calibrations.questions[QUESTION] if self.calibrations else None
+        if calibration is None:
+            value = _as_json(decide(self.names, scores.logprobs, prior))
+        else:
+            decision = calibration.decide(scores.logprobs)
+            value = {**_as_json(decision), "keep": calibration.keeps(decision)}
+        if self.explain:
+            value["explain"] = explained(self.names, scores.logprobs, prior, calibration)
         return Answer(value=value, usage=scores.usage)
 
     def _multi_answer(self, results: Sequence[Result]) -> Answer:

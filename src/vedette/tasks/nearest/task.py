@@ -92,7 +92,7 @@ class Nearest:
         """See `Embeds`."""
         return EmbedRequest(prompt=prompt_of(self._system, text))
 
-    def placed(self, vectors: NDArray[np.float32]) -> Task:
+    def placed(self, vectors: NDArray[np.float32]) -> Nearest:
         """See `Embeds`."""
         order = {name: i for i, name in enumerate(self.names)}
         owner = [order[example.labels[0]] for example in self.examples]
@@ -144,10 +144,10 @@ class Nearest:
         if not item.text.strip():
             return Answer(value={"label": None}, extra={"empty": True})
         self._check(item, backend)
-        if self.index is None:
-            raise RuntimeError("the task's own texts have not been placed")
         results = yield [self.embed_request(item.text)]
         embedding = embedding_of(results[0])
+        if self.index is None:
+            raise RuntimeError("the task's own texts have not been placed")
         limit = self.index.limit(self.in_scope_loss) if self.out_of_scope else None
         found = self.index.look_up(item.text, np.asarray([embedding.vector], np.float32), limit)
         logprobs = found.logprobs
