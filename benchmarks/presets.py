@@ -123,16 +123,19 @@ def jobs(args: argparse.Namespace) -> Iterator[tuple[str, Task, list[dict[str, A
 def answered(
     name: str, task: Task, rows: list[dict[str, Any]], kept: Kept, backend: LocalBackend
 ) -> Pairs:
-    """The rows with their values."""
+    """The rows with their values; those that ended in an error are left out."""
     texts = [row["text"] for row in rows]
     if any(kept.get(f"{name}/{text}") is None for text in texts):
         items = (Item(id=str(i), text=text) for i, text in enumerate(texts))
         for item, outcome in answers(items, task, backend):
-            if isinstance(outcome, VedetteError):
-                raise outcome
-            kept.add(f"{name}/{item.text}", {"value": outcome.value})
+            is_error = isinstance(outcome, VedetteError)
+            kept.add(
+                f"{name}/{item.text}",
+                {"error": str(outcome)} if is_error else {"value": outcome.value},
+            )
         say(f"{name}: done")
-    return [(row, (kept.get(f"{name}/{row['text']}") or {})["value"]) for row in rows]
+    replies = [(row, kept.get(f"{name}/{row['text']}") or {}) for row in rows]
+    return [(row, reply["value"]) for row, reply in replies if "error" not in reply]
 
 
 def measure(args: argparse.Namespace) -> str:
@@ -142,7 +145,8 @@ def measure(args: argparse.Namespace) -> str:
     lines: list[tuple[str, str, str]] = []
     try:
         for name, task, rows, judge in jobs(args):
-            found = list(judge(answered(name, task, rows, kept, backend)))
+            pairs = answered(name, task, rows, kept, backend)
+            found = [*judge(pairs), ("errors", str(len(rows) - len(pairs)))]
             lines += [(name if not i else "", *line) for i, line in enumerate(found)]
     finally:
         backend.close()

@@ -117,6 +117,7 @@ def test_a_task_and_what_is_pasted_after_it():
     long = "It was a dark night, and the rain fell in torrents."
     assert split_input(f"Summarise:\n\n{long}\n") == ("Summarise:", long)
     assert split_input(f"{long}\n{long}\nWho came?") == (f"{long} Who came?", long)
+    assert split_input("x" * 1500) == ("x" * 1000, "x" * 500)
     assert split_input("Two\nlines") == ("Two lines", "")
     # What is in the pasted text does not count.
     assert (

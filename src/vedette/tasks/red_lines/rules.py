@@ -22,7 +22,8 @@ _WORKED_ON = re.compile(
     r"|^(?:请)?(?:翻译|改写|改得|缩短|改正|照抄|把这句话|写成)[^:：]{0,20}[:：]",
     re.IGNORECASE,
 )
-INPUT_AFTER_CHARS = 40  # of a second paragraph, from which on it is a text to work on
+INPUT_AFTER_CHARS = 40  # of what follows the first line, from which on it is a text to work on
+MOST_TASK_CHARS = 1000  # of a line; what follows is a text to work on
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,11 @@ def split_input(task: str) -> tuple[str, str]:
     The task is the first line and, where it asks something, the last one.
     """
     first, _, rest = task.strip().partition("\n")
+    first, over = first[:MOST_TASK_CHARS], first[MOST_TASK_CHARS:]
     lines = rest.split("\n")
-    last = lines.pop() if lines[-1].rstrip().endswith(("?", "？")) else ""
-    pasted = "\n".join(lines).strip()
+    asks = lines[-1].rstrip().endswith(("?", "？")) and len(lines[-1]) <= MOST_TASK_CHARS
+    last = lines.pop() if asks else ""
+    pasted = "\n".join([over, *lines]).strip()
     if len(pasted) < INPUT_AFTER_CHARS:
         return " ".join(task.split()), ""
     return f"{first} {last}".strip(), pasted
