@@ -27,7 +27,7 @@ from common import say, table
 from kept import json_lines
 
 from vedette.backends.local import LocalBackend
-from vedette.batch.runner import Job, run
+from vedette.batch import Job, run
 from vedette.batch.source import Source
 from vedette.errors import InputError, VedetteError
 from vedette.tasks.extract import Example, Extract

@@ -101,7 +101,7 @@ class Request:
 
     `think` is for models that think before they answer: `off`, `free`, or the most tokens of the
     thought. The constraint holds from the end of the thought on, and `max_tokens` counts from
-    there.
+    there. `tier` says which of several backends answers, counted from the smallest.
     """
 
     prompt: Prompt
@@ -112,23 +112,32 @@ class Request:
     stop: tuple[str, ...] = ()
     deadline_s: float | None = None
     logprobs: bool = False
+    tier: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest:
-    """One closed question: how likely is each choice as the answer to the prompt?"""
+    """One closed question: how likely is each choice as the answer to the prompt?
+
+    `tier` says which of several backends answers, counted from the smallest.
+    """
 
     prompt: Prompt
     choices: tuple[str, ...]
     deadline_s: float | None = None
+    tier: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedRequest:
-    """One text to be placed: what does the model expect to come after the prompt?"""
+    """One text to be placed: what does the model expect to come after the prompt?
+
+    `tier`: as for `ScoreRequest`.
+    """
 
     prompt: Prompt
     deadline_s: float | None = None
+    tier: int = 0
 
 
 AnyRequest: TypeAlias = Request | ScoreRequest | EmbedRequest

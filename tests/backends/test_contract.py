@@ -124,6 +124,11 @@ def test_a_budget_that_holds_no_answer_is_an_error_and_never_half_an_answer(back
         backend.submit(asking(CONSTRAINTS["json_schema"], max_tokens=2)).result(60)
 
 
+def test_one_model_has_no_second_tier(backend):
+    with pytest.raises(CapabilityMissing, match="no tier 1"):
+        backend.submit(asking(tier=1))
+
+
 def test_a_prompt_without_room_is_too_long(backend):
     with pytest.raises(InputTooLong):
         backend.submit(asking(CONSTRAINTS["choice"], text="日 word " * 5000)).result(60)

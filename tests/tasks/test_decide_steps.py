@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import ClassVar
 
 import pytest
-from scripted import WordBackend, run_by_hand, scores, user_text
+from scripted import WordBackend, completion, run_by_hand, scores, user_text
 
 from vedette.decide.calibration import Promise, calibrate
 from vedette.decide.question import Option, Question, ask
@@ -205,9 +206,29 @@ def test_a_row_without_text_is_not_asked():
     assert (answer.value, answer.extra, asked) == ({"answers": {}}, {"empty": True}, [])
 
 
+def test_where_nothing_can_be_scored_the_options_are_written_and_the_answers_say_so():
+    said = iter(("yes", "shipping", "today"))
+
+    def writing(request):
+        options = json.loads(request.constraint.source)
+        assert (request.constraint.kind, len(options) > 1) == ("choice", True)
+        return completion(next(said))
+
+    backend = WordBackend(can_score=False)
+    answer, asked = run_by_hand(Decide(QUESTIONS), "x", writing, backend)
+    assert len(asked) == 1
+    angry, team, urgent = answer.value["answers"].values()
+    assert angry == {"type": "noul", "noul": None, "answer": "yes", "scored": False}
+    assert (team["choice"], team["probabilities"], team["scored"]) == ("shipping", None, False)
+    assert (urgent["score"], urgent["confidence"], urgent["scored"]) == (1, None, False)
+
+
 def test_what_cannot_be_asked_is_refused():
-    with pytest.raises(CapabilityMissing):
-        run_by_hand(Decide(QUESTIONS), "x", leaning, WordBackend(can_score=False))
+    bare = WordBackend(can_score=False, can_constrain=False)
+    with pytest.raises(CapabilityMissing, match="score or constrain"):
+        run_by_hand(Decide(QUESTIONS), "x", leaning, bare)
+    with pytest.raises(CapabilityMissing, match="both orders"):
+        run_by_hand(Decide(QUESTIONS, explain=True), "x", leaning, WordBackend(can_score=False))
     with pytest.raises(InputTooLong, match="room for 40"):
         run_by_hand(Decide(QUESTIONS), "word " * 50, leaning, WordBackend(context_tokens=40))
     with pytest.raises(InputError, match="prior must be"):

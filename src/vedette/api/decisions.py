@@ -29,11 +29,13 @@ def Classify(
     evidence: bool = False,
     method: Method = "auto",
     out_of_scope: str = "",
+    thresholds: str | None = None,
 ) -> ClassifyTask | Nearest:
     """The classify task, for `map`. `labels`: names, or names with descriptions.
 
     `method`: labels scored by the model, or by the nearest examples; `auto` goes by their number.
-    With `out_of_scope` that name is answered where a text is far from all examples.
+    With `out_of_scope` that name is answered where a text is far from all examples. `thresholds`:
+    a file that `vedette calibrate` wrote.
     """
     return classifier(
         labels_of(labels),
@@ -42,6 +44,7 @@ def Classify(
         evidence=evidence,
         method=method,
         out_of_scope=out_of_scope,
+        calibrations=read_calibrations(thresholds) if thresholds is not None else None,
     )
 
 
@@ -49,25 +52,34 @@ def classify(
     text: str,
     labels: Sequence[str] | dict[str, str] | str,
     *,
+    thresholds: str | None = None,
+    escalate_to: Answerer | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
 ) -> dict[str, Json]:
     """The label of one text, with the probability of each: keys `label`, `probabilities`, ...
 
-    `backend`: see `extract`. One that cannot score gives a label without probabilities.
+    `backend`: see `extract`. One that cannot score gives a label without probabilities. With
+    `thresholds`, a file that `vedette calibrate` wrote, `keep` says whether its promise covers the
+    answer. Where it does not, `escalate_to`, the backend of a larger model, gives the answer;
+    `tier` is the name of the model whose answer it is.
     """
-    return cast(dict[str, Json], one(Classify(labels), text, model, backend))
+    task = Classify(labels, thresholds=thresholds)
+    return cast(dict[str, Json], one(task, text, model, backend, escalate_to))
 
 
 async def aclassify(
     text: str,
     labels: Sequence[str] | dict[str, str] | str,
     *,
+    thresholds: str | None = None,
+    escalate_to: Answerer | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
 ) -> dict[str, Json]:
     """`classify` for asyncio."""
-    answer = await asyncio.to_thread(one, Classify(labels), text, model, backend)
+    task = Classify(labels, thresholds=thresholds)
+    answer = await asyncio.to_thread(one, task, text, model, backend, escalate_to)
     return cast(dict[str, Json], answer)
 
 
@@ -103,13 +115,15 @@ def ask(
     thresholds: str | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
+    escalate_to: Answerer | None = None,
 ) -> dict[str, Json]:
     """The answer to each question about one text, by its id.
 
-    `thresholds`: see `Decide`. `backend`: see `extract`.
+    `thresholds`: see `Decide`; with them `escalate_to`, the backend of a larger model, answers the
+    questions that are not kept. `backend`: see `extract`.
     """
     task = Decide(questions, thresholds=thresholds)
-    value = cast(dict[str, Json], one(task, text, model, backend))
+    value = cast(dict[str, Json], one(task, text, model, backend, escalate_to))
     return cast(dict[str, Json], value["answers"])
 
 

@@ -9,9 +9,10 @@ from typing import Any, cast
 from vedette.batch.answers import answers
 from vedette.errors import VedetteError
 from vedette.tasks.base import Task
+from vedette.tasks.gate import gate_of
 from vedette.types import Answer, Item, Json
 
-from .shared import Answerer, backend_of
+from .shared import Answerer, backend_of, tiers_of
 
 
 def map(
@@ -20,13 +21,20 @@ def map(
     *,
     model: str | None = None,
     backend: Answerer | None = None,
+    escalate_to: Answerer | None = None,
     workers: int | None = None,
 ) -> Iterator[Answer | VedetteError]:
     """Answers of a task over many items, lazily and in order; a failed item yields its error.
 
-    `backend`: see `extract`. Closing the iterator cancels what is under way.
+    `backend`: see `extract`. `escalate_to` is the backend of a larger model, for a task with
+    thresholds: it answers what is not kept (nothing is audited here). Closing the iterator cancels
+    what is under way.
     """
-    found = answers(_items(items), task, backend_of(model, backend), workers)
+    if escalate_to is not None:
+        task = gate_of(task, audit=0.0)
+        found = answers(_items(items), task, tiers_of(model, backend, escalate_to), workers)
+    else:
+        found = answers(_items(items), task, backend_of(model, backend), workers)
     try:
         for _, outcome in found:
             yield outcome
@@ -40,10 +48,11 @@ async def amap(
     *,
     model: str | None = None,
     backend: Answerer | None = None,
+    escalate_to: Answerer | None = None,
     workers: int | None = None,
 ) -> AsyncIterator[Answer | VedetteError]:
     """`map` for asyncio."""
-    found = map(items, task, model=model, backend=backend, workers=workers)
+    found = map(items, task, model=model, backend=backend, escalate_to=escalate_to, workers=workers)
     end = object()
     step: asyncio.Future[object] | None = None
     try:
@@ -58,9 +67,16 @@ async def amap(
         await asyncio.to_thread(cast(Any, found).close)
 
 
-def one(task: Task, item: str | Item, model: str | None, backend: Answerer | None) -> Json:
+def one(
+    task: Task,
+    item: str | Item,
+    model: str | None,
+    backend: Answerer | None,
+    escalate_to: Answerer | None = None,
+) -> Json:
     """The value for one item. Raises the `VedetteError` that says why there is none."""
-    outcome = next(iter(map([item], task, model=model, backend=backend)))
+    found = map([item], task, model=model, backend=backend, escalate_to=escalate_to)
+    outcome = next(iter(found))
     if isinstance(outcome, VedetteError):
         raise outcome
     return outcome.value

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from vedette.backends.base import Backend
 from vedette.backends.open import open_backend
+from vedette.backends.tiers import Tiers
 from vedette.config import load
 from vedette.errors import InputError
 
@@ -35,6 +36,11 @@ def backend_of(model: str | None, backend: Answerer | None) -> Backend:
             if len(_opened) == 1:
                 atexit.register(_close)
         return _opened[key]
+
+
+def tiers_of(model: str | None, backend: Answerer | None, larger: Answerer) -> Tiers:
+    """The one that is meant, and behind it the larger one. Raises as `backend_of` does."""
+    return Tiers([backend_of(model, backend), backend_of(None, larger)])
 
 
 def _close() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
+from vedette.errors import CapabilityMissing
 from vedette.types import (
     AnyRequest,
     Capabilities,
@@ -105,3 +106,12 @@ class Backend(Protocol):
     def close(self) -> None:
         """End it; requests under way are cancelled."""
         ...
+
+
+def check_tier(request: AnyRequest) -> None:
+    """For a backend that is one tier only: raises `CapabilityMissing` for requests to another."""
+    if request.tier:
+        raise CapabilityMissing(
+            f"there is no tier {request.tier}: this backend is one model",
+            hint="ask a backend of several tiers",
+        )

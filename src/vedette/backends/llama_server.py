@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import httpx2
 
-from vedette.backends.base import Handle, Result
+from vedette.backends.base import Handle, Result, check_tier
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.engine.score import ChoiceTrie
@@ -136,6 +136,7 @@ class LlamaServerBackend:
     def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
+        check_tier(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             scoring = partial(self._score, request)

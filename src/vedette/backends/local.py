@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import overload
 
-from vedette.backends.base import Handle, Result
+from vedette.backends.base import Handle, Result, check_tier
 from vedette.config import Settings
 from vedette.engine.core import EngineCore
 from vedette.engine.options import EngineOptions
@@ -104,6 +104,7 @@ class LocalBackend:
     def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
+        check_tier(request)
         return self.engine.submit(request)
 
     def check(self, request: AnyRequest) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
-from vedette.config import API_KEY_VARIABLE, Settings
+from vedette.config import API_KEY_VARIABLE, Settings, load
 from vedette.errors import InputError
 from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
@@ -19,6 +20,7 @@ from .local import LocalBackend, fetch, options_of
 from .openai_http import OpenAIBackend
 from .own_server import OwnServerBackend
 from .server_process import ServerOptions
+from .tiers import Tiers
 
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 SLOT_TOKENS = 4096
@@ -56,6 +58,33 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
                 context_tokens=settings.context_tokens,
                 timeout_s=settings.timeout_s,
             )
+
+
+def open_tiers(settings: Settings, larger: str, progress: Progress | None = None) -> Tiers:
+    """The backend of the settings, and behind it the one at the address `larger`.
+
+    Flags that are about a model (its name, its threads where it runs elsewhere) are the smaller
+    one's. Raises what `open_backend` raises; nothing stays open then.
+    """
+    of_larger = _larger_settings(settings, larger)
+    with ExitStack() as stack:
+        tiers = []
+        for one in (settings, of_larger):
+            tiers.append(open_backend(one, progress))
+            stack.callback(tiers[-1].close)
+        opened = Tiers(tiers)
+        stack.pop_all()
+        return opened
+
+
+def _larger_settings(settings: Settings, larger: str) -> Settings:
+    is_here = isinstance(parse_address(larger), InProcess | OwnServer)
+    return load(
+        backend=larger,
+        width=settings.width,
+        offline=settings.offline,
+        threads=settings.threads if is_here else None,
+    )
 
 
 def _with_model(settings: Settings, model: str | None) -> Settings:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 import httpx2
 import orjson
 
-from vedette.backends.base import Handle, Result
+from vedette.backends.base import Handle, Result, check_tier
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.errors import CapabilityMissing, InputError, InputTooLong, RequestRefused
@@ -123,6 +123,7 @@ class OpenAIBackend:
     def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
+        check_tier(request)
         request, form = self._checked(request)
         self._check_room(request)
         return self._background.start(partial(self._answer, request, form), request.deadline_s)

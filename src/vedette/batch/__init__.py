@@ -4,10 +4,11 @@
 """
 
 from .answers import answers
+from .job import Job, check
 from .progress import NoProgress, Progress, Snapshot, progress_on
 from .results import Outcome
 from .rows import BadRow, Row
-from .runner import Job, check, run
+from .runner import run
 from .source import Source
 from .summary import Summary
 

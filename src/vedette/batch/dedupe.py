@@ -14,6 +14,7 @@ from vedette.tasks.dedupe import Clusters, Finder, Matching, Normalise
 from vedette.types import Answer, Item, Json, Usage
 
 from .dedupe_summary import DedupeSummary
+from .job import check, journal_path
 from .kept_rows import KeptRows
 from .outputs import Output, has_content, open_output
 from .pairs import Judged, PairCheck, judge
@@ -21,7 +22,6 @@ from .progress import NoProgress, Progress, Snapshot
 from .record_text import compared, shown
 from .results import body_of, line_of
 from .rows import BadRow, Row
-from .runner import check, journal_path
 from .source import Source
 
 CHUNK_ROWS = 4096  # rows whose hashes are taken together, by numpy

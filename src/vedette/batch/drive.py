@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar, cast
 
 from vedette.backends.base import Backend, Handle, Result
-from vedette.errors import InputError, RequestError, VedetteError
+from vedette.errors import Cancelled, InputError, RequestError, VedetteError
 from vedette.tasks.base import Ask, Steps, Task
 from vedette.types import Answer, Item, Usage
 
@@ -211,7 +211,7 @@ class Driver(Generic[Tag]):
         """Take one request's result; when it was the last one, the item goes on."""
         if index < 0:  # it was waiting to be tried again when `stop` came
             run.open -= 1
-            run.error = run.error or RequestError("stopped")
+            run.error = run.error or Cancelled("stopped")
         else:
             try:
                 result = cast(Handle[Result], run.handles[index]).result()

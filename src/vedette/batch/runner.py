@@ -6,26 +6,24 @@ import os
 import time
 from collections import deque
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from vedette.backends.base import Backend
 from vedette.errors import DiskFull, FileError, InputError
-from vedette.tasks.base import Embeds, Learner, ShowsSchema, Task
+from vedette.tasks.base import Accountable, Embeds, Learner, ShowsSchema, Task
 from vedette.types import Item
 
-from .drive import RETRY_AFTER_S, Driver
+from .drive import Driver
 from .feed import BackFeed, Feed, FileFeed, StreamFeed
 from .interrupt import Interrupt
+from .job import Job, check, journal_path
 from .journal import FINDING_KEY, Journal
-from .outputs import Output, check_output, has_content, is_file, open_output
+from .outputs import Output, has_content, open_output
 from .placing import place, placing
 from .progress import NoProgress, Progress, Snapshot
 from .results import Outcome, body_of, is_error, job_hash, job_identity, line_of, row_key
 from .rows import BadRow, Row
-from .source import Source
 from .study import POLL_S, Head, learn
 from .summary import Summary
 
@@ -34,46 +32,6 @@ ROWS_AHEAD = 4096
 
 STOP_WITHIN_S = 10.0  # how long an interrupted job waits for its cancelled requests to end
 REPORT_EVERY_S = 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A task over the rows of a source.
-
-    `out` is a file (its journal is `<out>.journal` unless `journal` names another) or `-` for
-    stdout, which has a journal only when one is named. `workers` None means the backend's width.
-    `retry_failed` asks rows again that ended in an error; `fresh` forgets earlier runs.
-    """
-
-    source: Source
-    task: Task
-    backend: Backend
-    out: str = "-"
-    journal: str | None = None
-    workers: int | None = None
-    retry_failed: bool = False
-    fresh: bool = False
-    retry_after_s: tuple[float, ...] = RETRY_AFTER_S
-
-
-def check(source: Source, out: str = "-", journal: str | None = None) -> None:
-    """Find what is wrong with a job's files before a model is loaded for it.
-
-    Raises `FileError` or `InputError`; creates the folder of the output if it is missing.
-    """
-    files = source.check()
-    check_output(out)
-    path = journal_path(out, journal)
-    if path is not None:
-        check_output(path)
-    for target in (target for target in (out, path) if target and is_file(target)):
-        if any(os.path.exists(file.path) and _is_same(target, file.path) for file in files):
-            raise FileError(f"{target} is both input and output", hint="choose another --out")
-
-
-def journal_path(out: str, journal: str | None = None) -> str | None:
-    """Where the journal of an output is, or None when it has none."""
-    return journal or (f"{out}.journal" if is_file(out) else None)
 
 
 def run(job: Job, progress: Progress | None = None) -> Summary:
@@ -112,10 +70,6 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
         return runner.summary(path, tuple(output.notes))
 
 
-def _is_same(target: str, path: str) -> bool:
-    return os.path.exists(target) and os.path.samefile(target, path)
-
-
 class _Runner:
     """The state of one run: what has been read and not yet written, and the counts."""
 
@@ -143,6 +97,9 @@ class _Runner:
         self._total: int | None = None
         self._schema_tokens = 0
         self._counts_before = dict(job.backend.counts)
+        task = job.task
+        self._accounts = task.accounts(job.backend) if isinstance(task, Accountable) else None
+        self._accounted: set[bytes] = set()
         self._items = self._errors = self._asked = self._done_again = 0
         self._from_journal = self._duplicates = self._bad_rows = 0
         self._began_s = time.monotonic()
@@ -189,7 +146,8 @@ class _Runner:
             interrupted=self._interrupt.requested,
             out=self._job.out,
             journal=journal,
-            notes=notes,
+            notes=(*notes, *(self._accounts.notes() if self._accounts else ())),
+            accounts=self._accounts,
         )
 
     def _backend_counts(self) -> dict[str, int]:
@@ -317,7 +275,19 @@ class _Runner:
             self._window.popleft()
             self._items += 1
             self._errors += is_error(body)
+            self._account(key, body)
         self._report()
+
+    def _account(self, key: bytes | None, body: bytes) -> None:
+        """Have the task count a line that is written; one of a resumed job comes from its journal.
+
+        `key` is None for a row that could not be read.
+        """
+        if self._accounts is None:
+            return
+        self._accounts.add(orjson.loads(body), repeated=key in self._accounted)
+        if key is not None:
+            self._accounted.add(key)
 
     def _stop(self) -> None:
         """Cancel what is under way, keep what has its answer nevertheless."""

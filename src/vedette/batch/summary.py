@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
+from vedette.tasks.base import Accounts
 from vedette.types import Json, Usage
 
 from .progress import duration
@@ -22,7 +23,8 @@ class Summary:
     earlier run. duplicates: answered by an identical row. bad_rows: could not be read.
     usage: tokens of this run. backend_counts: what happened in the backend meanwhile, by name, such
     as requests that were sent again. schema_tokens: what each prompt spends on showing the
-    schema. When `interrupted`, rows that were read and not answered count in none of these.
+    schema. accounts: what the task adds up over all result lines so far, if it does. When
+    `interrupted`, rows that were read and not answered count in none of these.
     """
 
     items: int = 0
@@ -44,6 +46,7 @@ class Summary:
     out: str = "-"
     journal: str | None = None
     notes: tuple[str, ...] = ()
+    accounts: Accounts | None = None
 
     @property
     def items_per_s(self) -> float:
@@ -85,6 +88,7 @@ class Summary:
 
     def as_dict(self) -> dict[str, Json]:
         """For `--json`."""
+        accounts = self.accounts
         return {
             "items": self.items,
             "ok": self.ok,
@@ -112,10 +116,15 @@ class Summary:
             "out": self.out,
             "journal": self.journal,
             "notes": list(self.notes),
+            **({accounts.name: accounts.as_dict()} if accounts else {}),
         }
 
     def facts(self) -> list[tuple[str, str]]:
-        """Name and value of what is worth telling, in order."""
+        """Name and value of what is worth telling, in order: of this run, then of the whole job."""
+        of_job = self.accounts.facts() if self.accounts else []
+        return [*([] if self.nothing_to_do else self._facts_of_run()), *of_job]
+
+    def _facts_of_run(self) -> list[tuple[str, str]]:
         usage = self.usage
         saved = f", {usage.cached_tokens:,} of them shared" if usage.cached_tokens else ""
         forced = f", {usage.forced_tokens:,} of them forced" if usage.forced_tokens else ""
@@ -141,7 +150,7 @@ class Summary:
 
     def as_text(self) -> str:
         """Plain lines."""
-        told = [] if self.nothing_to_do else [f"  {name}: {value}" for name, value in self.facts()]
+        told = [f"  {name}: {value}" for name, value in self.facts()]
         more = [*self.notes, *([self.failure] if self.failure else [])]
         return "\n".join([self.headline, *told, *more])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from vedette.cli.escalation import EscalationOptions
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 from vedette.cli.red_lines import refuse_red_lines
 
@@ -21,6 +22,7 @@ def classify(
     explain: bool = False,
     instructions: str = "",
     force: bool = False,
+    escalation: EscalationOptions | None = None,
     options: JobOptions | None = None,
 ) -> int:
     """Give each text one label, or several with --multi, by scoring them.
@@ -80,4 +82,6 @@ def classify(
         explain=explain,
         instructions=instructions,
     )
-    return run_job(task, paths, options)
+    escalation = escalation or EscalationOptions()
+    gated = escalation.gate(task, has_thresholds=thresholds is not None)
+    return run_job(gated or task, paths, options, larger=escalation.escalate_to)

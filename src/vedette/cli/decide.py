@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from vedette.cli.escalation import EscalationOptions
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 from vedette.cli.red_lines import refuse_red_lines
 
@@ -23,6 +24,7 @@ def decide(
     explain: bool = False,
     instructions: str = "",
     force: bool = False,
+    escalation: EscalationOptions | None = None,
     options: JobOptions | None = None,
 ) -> int:
     """Answer closed questions about each text by scoring: yes or no, a choice, ordered levels.
@@ -69,7 +71,9 @@ def decide(
         explain=explain,
         instructions=instructions,
     )
-    return run_job(task, paths, options)
+    escalation = escalation or EscalationOptions()
+    gated = escalation.gate(task, has_thresholds=thresholds is not None)
+    return run_job(gated or task, paths, options, larger=escalation.escalate_to)
 
 
 def questions_of(ask: list[str] | None, path: str | None) -> tuple[Question, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from vedette.cli.console import is_terminal, note, print_json, stderr
+from vedette.cli.escalation import EscalationOptions
 from vedette.config import Settings, load
 from vedette.errors import FileError, InputError
 
@@ -112,9 +113,11 @@ def check_paths(paths: tuple[str, ...], verb: Callable[..., int]) -> None:
         return
     given = unknown.partition("=")[0]
     names = [*signature(verb).parameters]
-    if "options" in names:
-        names += [option.name for option in fields(JobOptions)]
-    valid = [f"--{name.replace('_', '-')}" for name in names if name not in ("paths", "options")]
+    for group, kind in (("options", JobOptions), ("escalation", EscalationOptions)):
+        if group in names:
+            names.remove(group)
+            names += [option.name for option in fields(kind)]
+    valid = [f"--{name.replace('_', '-')}" for name in names if name != "paths"]
     meant = get_close_matches(given, valid, n=1)
     usage = f'Run "vedette {verb.__name__} --help" for usage'
     raise InputError(
@@ -133,12 +136,17 @@ def settings_of(options: JobOptions) -> Settings:
     )
 
 
-def open_backend(settings: Settings, *, quiet: bool) -> Backend:
-    """Who answers; weights are fetched first if they are not here and the network may be used."""
+def open_backend(settings: Settings, *, quiet: bool, larger: str | None = None) -> Backend:
+    """Who answers; weights are fetched first if they are not here and the network may be used.
+
+    `larger` is the address of a second tier.
+    """
     from vedette.backends.open import open_backend as opened
+    from vedette.backends.open import open_tiers
     from vedette.models.progress import progress_for_stderr
 
-    return opened(settings, progress_for_stderr(quiet=quiet))
+    progress = progress_for_stderr(quiet=quiet)
+    return opened(settings, progress) if larger is None else open_tiers(settings, larger, progress)
 
 
 def run_job(
@@ -149,16 +157,19 @@ def run_job(
     columns: tuple[str, ...] = (),
     source: Source | None = None,
     asks_model: bool = True,
+    larger: str | None = None,
 ) -> int:
     """Answer the rows; returns the exit code. Files are checked before the model is loaded.
 
     `columns` are fields that the task reads beside the text; `source` is where the rows come from
     if `paths` and `columns` do not say it all. Without `asks_model` no model is loaded, and options
-    that are about one are refused.
+    that are about one are refused. `larger` is the address of the second tier of a task that has
+    one.
     """
     from vedette.backends.none import NoModel
+    from vedette.batch.job import Job, check
     from vedette.batch.progress import progress_on
-    from vedette.batch.runner import Job, check, run
+    from vedette.batch.runner import run
 
     source = source or options.source(paths, columns)
     if not asks_model:
@@ -167,7 +178,7 @@ def run_job(
     check(source, options.out, options.journal)
     backend: Backend = NoModel()
     if asks_model:
-        backend = open_backend(settings_of(options), quiet=options.quiet)
+        backend = open_backend(settings_of(options), quiet=options.quiet, larger=larger)
     model = backend.name if asks_model else None
     try:
         if options.show_prompt:

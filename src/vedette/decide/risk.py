@@ -72,6 +72,11 @@ def error_bound(n_wrong: int, n: int, delta: float) -> float:
     return high
 
 
+def least_error(n_wrong: int, n: int, delta: float) -> float:
+    """The lower end of such an interval: the true rate is under it with at most `delta`."""
+    return 1 - error_bound(n - n_wrong, n, delta) if n else 0.0
+
+
 def least_rows(n_wrong: int, alpha: float, delta: float) -> int:
     """The fewest kept rows that allow `n_wrong` wrong ones among them under the promise."""
     low, high = n_wrong, 2 * n_wrong + 1

@@ -108,3 +108,37 @@ class Learner(Task, Protocol):
     def knowing(self, finding: Json, answers: Mapping[str, Answer]) -> Task:
         """The task with its finding. `answers` by text are used once each instead of asking."""
         ...
+
+
+class Accounts(Protocol):
+    """Adds up what the result lines of a job say. They are the journal's in a resumed job too."""
+
+    @property
+    def name(self) -> str:
+        """The key of `as_dict` in the summary."""
+        ...
+
+    def add(self, line: Mapping[str, Json], *, repeated: bool) -> None:
+        """Count a result line; `repeated` if an identical row's answer was counted before."""
+        ...
+
+    def as_dict(self) -> dict[str, Json]:
+        """For machines."""
+        ...
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Name and value of what is worth telling, in order."""
+        ...
+
+    def notes(self) -> list[str]:
+        """Sentences that somebody should read."""
+        ...
+
+
+@runtime_checkable
+class Accountable(Task, Protocol):
+    """A task with more to tell of a job than how many rows were answered."""
+
+    def accounts(self, backend: Backend) -> Accounts:
+        """Accounts of a job, with nothing in them yet."""
+        ...

@@ -16,9 +16,10 @@ from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Sco
 
 from .base import Steps, Task
 from .calibrations import Calibrations, key_of
-from .decide_answer import answer_of
+from .decide_answer import answer_of, written_answer
 from .prompt_data import fill, load_prompt, text_of, with_instructions
-from .reply import check_room, scores_of
+from .reply import check_room, completion_of, scores_of
+from .written_label import label_request
 
 PRIORS = ("content-free", "none")
 
@@ -34,8 +35,9 @@ class Decide:
     in reverse as well and the scores averaged, at the price of a second question each.
     `calibrations`, made for this model and these questions, take the place of the prior, and say of
     each answer whether it is kept. `explain` adds what moved each answer, and asks for that in
-    reverse too. Raises `InputError` for questions that cannot be asked together, and for
-    calibrations of others.
+    reverse too. On a backend that cannot score, the model writes each answer: there are no
+    probabilities then, and the answer says so. Raises `InputError` for questions that cannot be
+    asked together, and for calibrations of others.
     """
 
     questions: tuple[Question, ...]
@@ -126,15 +128,14 @@ class Decide:
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
-        if not backend.capabilities.can_score:
-            raise CapabilityMissing("decide needs a backend that can score choices")
-        if self.calibrations is not None:
-            self.calibrations.check(self.name, self.key(backend))
+        self._check(backend)
         if not item.text.strip():
             return Answer(value={"answers": {}}, extra={"empty": True})
         requests = self.requests(item.text)
         longest = max(requests, key=lambda request: len(request.prompt.messages[1].content))
         check_room(longest.prompt, 1, backend)
+        if not backend.capabilities.can_score:
+            return (yield from self._written(requests))
         known = self._priors.get(backend)
         free = self._content_free() if self._needs_prior and not known else []
         results = yield [*requests, *free]
@@ -144,6 +145,28 @@ class Decide:
             known = [mean_prior([row.logprobs for row in rows[n + i :: n]]) for i in range(n)]
             self._priors[backend] = known
         return self._answer(rows[:n], known)
+
+    def _check(self, backend: Backend) -> None:
+        """Raises what can be known before a text is read."""
+        can = backend.capabilities
+        if not (can.can_score or can.can_constrain):
+            raise CapabilityMissing("decide needs a backend that can score or constrain")
+        if not can.can_score and (self.both_orders or self.explain):
+            raise CapabilityMissing("both orders and what moved an answer need scored choices")
+        if self.calibrations is not None:
+            if not can.can_score:
+                raise CapabilityMissing("a threshold file needs a backend that can score choices")
+            self.calibrations.check(self.name, self.key(backend))
+
+    def _written(self, requests: Sequence[ScoreRequest]) -> Steps:
+        results = yield [label_request(ask.prompt, ask.choices) for ask in requests]
+        answers: dict[str, Json] = {
+            question.id: written_answer(question, completion_of(result).text)
+            for question, result in zip(self.questions, results, strict=True)
+        }
+        return Answer(
+            value={"answers": answers}, usage=sum((result.usage for result in results), Usage())
+        )
 
     @property
     def _needs_prior(self) -> bool:

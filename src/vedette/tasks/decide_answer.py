@@ -38,6 +38,27 @@ def answer_of(question: Question, decision: Decision) -> dict[str, Json]:
     return {**answer, "margin": round(decision.margin, 4), "mass": round(decision.mass, 4)}
 
 
+def written_answer(question: Question, said: str) -> dict[str, Json]:
+    """The answer where the model wrote an option: every number is null, and `scored` false."""
+    if question.kind == "noul":
+        return {"type": "noul", "noul": None, "answer": said, "scored": False}
+    unknown: dict[str, Json] = {"probabilities": None, "confidence": None, "scored": False}
+    if question.kind == "choice":
+        return {"type": "choice", "choice": said, **unknown}
+    levels = {str(i): name for i, name in enumerate(question.names)}
+    return {"type": "score", "score": question.names.index(said), "legend": {**levels}, **unknown}
+
+
+def said_in(question: Question, answer: dict[str, Json]) -> str:
+    """The option that an answer comes down to: the likeliest, or the one that was written."""
+    if answer.get("scored") is False:
+        if question.kind == "score":
+            return question.names[int(_number(answer["score"]))]
+        return str(answer["answer" if question.kind == "noul" else "choice"])
+    shares = shares_of(question, answer)
+    return question.names[max(range(len(shares)), key=shares.__getitem__)]
+
+
 def _rounded(names: Sequence[str], probabilities: Sequence[float]) -> dict[str, Json]:
     return {name: round(p, 4) for name, p in zip(names, probabilities, strict=True)}
 

@@ -92,7 +92,7 @@ class Nearest:
         """See `Embeds`."""
         return EmbedRequest(prompt=prompt_of(self._system, text))
 
-    def placed(self, vectors: NDArray[np.float32]) -> Task:
+    def placed(self, vectors: NDArray[np.float32]) -> Nearest:
         """See `Embeds`."""
         order = {name: i for i, name in enumerate(self.names)}
         owner = [order[example.labels[0]] for example in self.examples]
