@@ -24,6 +24,7 @@ EXPECTED = [
     "Rewrite",
     "Route",
     "Sentiment",
+    "Summarise",
     "Tag",
     "Triage",
     "aclassify",
@@ -46,6 +47,7 @@ EXPECTED = [
     "rewrite",
     "route",
     "sentiment",
+    "summarise",
     "tag",
     "triage",
 ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Rewrite,
         Route,
         Sentiment,
+        Summarise,
         Tag,
         Triage,
         aclassify,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         rewrite,
         route,
         sentiment,
+        summarise,
         tag,
         triage,
     )
@@ -63,6 +65,7 @@ __all__ = [
     "Rewrite",
     "Route",
     "Sentiment",
+    "Summarise",
     "Tag",
     "Triage",
     "aclassify",
@@ -85,6 +88,7 @@ __all__ = [
     "rewrite",
     "route",
     "sentiment",
+    "summarise",
     "tag",
     "triage",
 ]

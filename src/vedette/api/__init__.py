@@ -21,7 +21,8 @@ from .presets import (
     tag,
     triage,
 )
-from .retrieval import Compress, Rerank, Rewrite, compress, rerank, rewrite
+from .retrieval import Rerank, Rewrite, rerank, rewrite
+from .shortening import Compress, Summarise, compress, summarise
 
 __all__ = [
     "ChangelogEntry",
@@ -39,6 +40,7 @@ __all__ = [
     "Rewrite",
     "Route",
     "Sentiment",
+    "Summarise",
     "Tag",
     "Triage",
     "aclassify",
@@ -59,6 +61,7 @@ __all__ = [
     "rewrite",
     "route",
     "sentiment",
+    "summarise",
     "tag",
     "triage",
 ]
