@@ -55,7 +55,7 @@ def test_what_answers_the_question_is_kept(capfd):
 class _Words:
     """Counts words; nothing is asked of it."""
 
-    name, width, identity, counts = "words", 1, {}, {}  # noqa: RUF012
+    name, width, identity, counts = "words", 1, {}, {}
 
     def __init__(self):
         from vedette.types import Capabilities

@@ -17,9 +17,16 @@ _SAME = 0.8  # the share of common words from which two sentences say the same
 
 
 def n_words(text: str) -> int:
-    """Words; a character of Chinese, Japanese or Thai counts as one."""
-    rest = _UNSPACED.sub(" ", text)
-    return len(_UNSPACED.findall(text)) + sum(any(map(str.isalnum, w)) for w in rest.split())
+    """Words between spaces; a character of Chinese, Japanese or Thai counts as one."""
+    return sum(map(_n_in, text.split()))
+
+
+def _n_in(word: str) -> int:
+    unspaced = _UNSPACED.findall(word)
+    if not unspaced:
+        return 1
+    others = _UNSPACED.sub(" ", word).split()
+    return len(unspaced) + sum(any(map(str.isalnum, other)) for other in others)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from vedette.tasks.prompt_data import fill, load_prompt, text_of, with_instructi
 from vedette.tasks.reply import completion_of
 from vedette.types import Answer, Completion, Item, Json, Message, Prompt, Request, Sampling, Usage
 
-from .keeper import Keeper, has_end, joined, n_words, written_sentences
+from .keeper import Keeper, has_end, n_words, written_sentences
 
 WORDS = 100
 SAMPLING = Sampling(temperature=0.2, repeat_penalty=1.05, repeat_last_tokens=128)
@@ -222,8 +222,10 @@ def take(keeper: Keeper, completion: Completion) -> None:
 
 def _own_sentences(text: str, most: int, count: Callable[[str], int]) -> str:
     """The text's own sentences that say most. Raises `BudgetTooSmall` where none is so short."""
-    kept = select(text, leading(text, "", 4 * most).candidates, count, most)
-    return joined([" ".join(kept.text.split())])
+    found = leading(text, "", 4 * most).candidates
+    said = [one for one in found if one.unit.kind not in ("heading", "code", "row")]
+    kept = select(text, said or found, count, most)
+    return " ".join(kept.text.split())
 
 
 def _language(grounding: Grounding) -> str:
