@@ -51,3 +51,25 @@ def test_chinese_numerals_count_as_numbers():
     assert text.fault("租期三年。") == '"三" is not in the text.'
     assert text.fault("一些人搬迁。") is None
     assert "language" in text.fault("The lease runs for years.")
+
+
+def test_the_language_is_told_by_its_short_words():
+    german = Grounding(
+        "Die Fähre nach Lund soll um 7:15 statt um 7:45 fahren. Das ist vor dem ersten Bus, und "
+        "wer mit dem Bus kommt, der hat das Nachsehen. Wir sind dafür, dass sie um 7:40 fährt."
+    )
+    assert german.fault("Die Fähre nach Lund soll vor dem ersten Bus um 7:15 fahren.") is None
+    fault = german.fault("The ferry is to go at 7:15, and it is too early for the bus.")
+    assert fault == "It is not in the language of the text."
+    assert TEXT.fault("The harbour is busy and has a gate of its own for all.") is None
+
+
+def test_other_spellings_of_what_stands_there_are_no_inventions():
+    text = Grounding("The L_C_D_ costs twenty five euros, the U.S. one five.")
+    for sentence in (
+        "The LCD costs 25 euros.",
+        "The US one costs 5.",
+        "It costs twenty five euros.",
+    ):
+        assert text.fault(sentence) is None
+    assert text.fault("The LCD costs 24 euros.") == '"24" is not in the text.'

@@ -11,7 +11,7 @@ from functools import cached_property
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 # Words that are spelled in a way that nothing but a name is: v2.1, snake_case, camelCase, --flag.
 _IDENTIFIER = re.compile(
-    r"""--?[a-z][\w-]*            # an option
+    r"""(?<![\w-])--?[a-z][\w-]*  # an option
     | \w+(?:[._/@:\\]\w+)+        # dots, slashes and the like inside
     | \w*_\w+ | \w*[a-z][A-Z]\w* | (?=\w*[A-Za-z])(?=\w*\d)[A-Za-z0-9]+""",
     re.VERBOSE | re.ASCII,
