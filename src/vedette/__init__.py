@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Rewrite,
         Route,
         Sentiment,
+        Summarise,
         Tag,
         Triage,
         aclassify,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         rewrite,
         route,
         sentiment,
+        summarise,
         tag,
         triage,
     )
@@ -67,6 +69,7 @@ __all__ = [
     "Rewrite",
     "Route",
     "Sentiment",
+    "Summarise",
     "Tag",
     "Triage",
     "aclassify",
@@ -91,6 +94,7 @@ __all__ = [
     "rewrite",
     "route",
     "sentiment",
+    "summarise",
     "tag",
     "triage",
 ]

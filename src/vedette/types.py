@@ -238,6 +238,7 @@ class Capabilities:
     """What a backend can do; `context_tokens` is the room for one request, prompt and answer.
 
     `can_copy`: strings that a schema marks `"x-verbatim": true` are held to spans of the input.
+    `useful_tokens` is how much of that room the model can use, where it was measured.
     """
 
     can_complete: bool = True
@@ -248,6 +249,7 @@ class Capabilities:
     can_adapt: bool = False
     can_see: bool = False
     context_tokens: int = 4096
+    useful_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import WordBackend, run_by_hand, scores, user_text
+from scripted import WordBackend, completion, run_by_hand, scores, user_text
 
 from vedette.errors import BudgetTooSmall, CapabilityMissing, InputError
 from vedette.tasks.compress.split import units
@@ -131,3 +131,57 @@ def test_what_cannot_be_meant_is_refused():
         run_by_hand(
             Compress(query="x", model_share=0.5), MEETING, nothing, WordBackend(can_score=False)
         )
+
+
+def test_a_denial_is_no_duplicate_of_what_it_denies():
+    lines = [
+        "The gate on the north side of the harbour does open on Sundays.",
+        "The gate on the north side of the harbour does not open on Sundays.",
+        "港口北边的大门星期天开放，游客可以进入。",
+        "港口北边的大门星期天不开放，游客可以进入。",
+    ]
+    value = compressed("\n\n".join([*lines, "word " * 80]), budget=40, query="gate 大门")
+    assert all(line in value["text"] for line in lines)
+
+
+def pointed(text, respond, backend=None, **options):
+    return run_by_hand(Compress(how="points", **options), text, respond, backend)
+
+
+def test_points_come_from_every_part_and_what_the_part_does_not_bear_out_is_left_out():
+    def respond(ask):
+        if "gate" in user_text(ask):
+            said = ["The gate opens at 7.15 p.m. on Mondays.", "The gate opens at 8 p.m."]
+        else:
+            said = ["They talk about food.", "Carl likes the weather."]
+        return completion({"points": said})
+
+    answer, asked = pointed(MEETING, respond, budget=25, chunk_tokens=150)
+    value = answer.value
+    n_parts = sum(map(len, asked))
+    assert value["chunks"] == n_parts > 2
+    assert value["unfaithful"] == n_parts
+    assert value["text"].count("They talk about food.") == 1
+    assert "7.15" in value["text"]
+    assert "Carl" not in value["text"]
+    assert value["tokens"] == len(value["text"].split()) <= 25
+    gate = next(point for point in value["points"] if "gate" in point["text"])
+    assert "The gate opens at 7.15" in MEETING[slice(*gate["span"])]
+
+
+def test_where_no_point_can_stand_sentences_are_kept():
+    answer, _ = pointed(MEETING, lambda ask: completion({"points": ["It is 99."]}), budget=25)
+    assert answer.value["fallback"] == "sentences"
+    assert answer.value["spans"]
+
+
+def test_options_of_one_way_are_refused_with_the_other():
+    for wrong in (
+        {"how": "points", "model_share": 0.5, "query": "x"},
+        {"chunk_tokens": 500},
+        {"how": "points", "chunk_tokens": 5},
+    ):
+        with pytest.raises(InputError):
+            Compress(**wrong)
+    with pytest.raises(CapabilityMissing):
+        pointed(MEETING, nothing, WordBackend(can_constrain=False), budget=20)

@@ -22,7 +22,8 @@ from .presets import (
     tag,
     triage,
 )
-from .retrieval import Compress, Rerank, Rewrite, compress, rerank, rewrite
+from .retrieval import Rerank, Rewrite, rerank, rewrite
+from .shortening import Compress, Summarise, compress, summarise
 
 __all__ = [
     "ChangelogEntry",
@@ -41,6 +42,7 @@ __all__ = [
     "Rewrite",
     "Route",
     "Sentiment",
+    "Summarise",
     "Tag",
     "Triage",
     "aclassify",
@@ -63,6 +65,7 @@ __all__ = [
     "rewrite",
     "route",
     "sentiment",
+    "summarise",
     "tag",
     "triage",
 ]

@@ -1,4 +1,4 @@
-"""What stands around a search: questions rewritten, candidates ordered, texts made shorter."""
+"""What stands around a search: questions rewritten, candidates ordered."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from vedette.backends.none import NoModel
-from vedette.tasks.compress.task import BUDGET_TOKENS
-from vedette.tasks.compress.task import Compress as CompressTask
 from vedette.tasks.ranking import ORDER, READ
 from vedette.tasks.rerank import Rerank as RerankTask
 from vedette.tasks.rewrite import Rewrite as RewriteTask
@@ -104,27 +102,3 @@ def rewrite(
     item = Item(id="1", text=question, columns={"history": before})
     task = Rewrite(modes, count=count, passages=passages)
     return cast(dict[str, Json], one(task, item, model, backend))
-
-
-def Compress(
-    query: str = "", *, budget: int = BUDGET_TOKENS, model_share: float = 0.0
-) -> CompressTask:
-    """The compress task, for `map`. `model_share`: how much of a text the model may read."""
-    return CompressTask(query=query, budget=budget, model_share=model_share)
-
-
-def compress(
-    text: str,
-    query: str = "",
-    *,
-    budget: int = BUDGET_TOKENS,
-    model: str | None = None,
-    backend: Answerer | None = None,
-) -> str:
-    """The sentences of a text that matter, for a query or in general, within `budget` tokens.
-
-    `backend`: see `extract`.
-    """
-    task = Compress(query, budget=budget)
-    value = cast(dict[str, Json] | None, one(task, text, model, backend))
-    return cast(str, value["text"]) if value else ""

@@ -11,6 +11,7 @@ from vedette.config import Settings
 from vedette.engine.core import EngineCore
 from vedette.engine.options import EngineOptions
 from vedette.engine.stats import EngineStats
+from vedette.models.context_limit import recall
 from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
 from vedette.models.progress import Progress
@@ -61,7 +62,9 @@ class LocalBackend:
     def __init__(self, model: str | Path, options: EngineOptions | None = None) -> None:
         weights = locate(str(model))
         self._name = weights.name
-        self._sha256 = weights.sha256 or file_sha256(weights.path)
+        self.sha256 = weights.sha256 or file_sha256(weights.path)
+        limit = recall(self.sha256)
+        self._useful_tokens = limit.limit_tokens if limit else None
         self.path = weights.path
         self.engine = EngineCore(weights.path, options)
 
@@ -74,12 +77,13 @@ class LocalBackend:
             can_copy=True,
             can_embed=True,
             context_tokens=self.engine.max_context_tokens,
+            useful_tokens=self._useful_tokens,
         )
 
     @property
     def identity(self) -> dict[str, Json]:
         """The file's hash and what changes its numbers: the cache's type."""
-        return {"model_sha256": self._sha256, "kv_type": self.engine.options.kv_type}
+        return {"model_sha256": self.sha256, "kv_type": self.engine.options.kv_type}
 
     @property
     def name(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from vedette.types import Json
+from vedette.models.context_limit import recall
+from vedette.types import Capabilities, Json
 
 from .llama_server import LlamaServerBackend
 from .server_process import ServerOptions, ServerProcess
@@ -27,6 +29,8 @@ class OwnServerBackend(LlamaServerBackend):
         timeout_s: float = 600,
     ) -> None:
         self._own_name = name
+        limit = recall(sha256)
+        self._useful_tokens = limit.limit_tokens if limit else None
         self.process = ServerProcess(program, model, options)
         self.process.start()
         identity: dict[str, Json] = {
@@ -45,6 +49,11 @@ class OwnServerBackend(LlamaServerBackend):
         except BaseException:
             self.process.stop()
             raise
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the server says, and how much of its context was found to be of use."""
+        return replace(super().capabilities, useful_tokens=self._useful_tokens)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ import orjson
 
 from vedette.backends.base import Backend
 from vedette.errors import VedetteError
-from vedette.tasks.base import Task
+from vedette.tasks.base import CutsTexts, Task
 from vedette.types import Answer, Item, Json
 
 Outcome: TypeAlias = Answer | VedetteError
@@ -21,7 +21,14 @@ RESERVED = ("id", "ok", "value", "usage", "error")
 
 def job_identity(task: Task, backend: Backend) -> dict[str, Json]:
     """All that the job's answers depend on besides the rows."""
-    return {"task": {"name": task.name, **task.identity}, "backend": backend.identity}
+    identity: dict[str, Json] = {
+        "task": {"name": task.name, **task.identity},
+        "backend": backend.identity,
+    }
+    useful_tokens = backend.capabilities.useful_tokens
+    if isinstance(task, CutsTexts) and useful_tokens is not None:
+        identity["useful_tokens"] = useful_tokens
+    return identity
 
 
 def job_hash(identity: dict[str, Json]) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from vedette.errors import DiskFull, FileError, InputError
-from vedette.tasks.base import Accountable, Embeds, Learner, ShowsSchema, Task
+from vedette.tasks.base import Accountable, CutsTexts, Embeds, Learner, ShowsSchema, Task
 from vedette.types import Item
 
 from .drive import Driver
@@ -20,6 +20,7 @@ from .interrupt import Interrupt
 from .job import Job, check, journal_path
 from .journal import FINDING_KEY, Journal
 from .outputs import Output, has_content, open_output
+from .parts import KeptParts
 from .placing import place, placing
 from .progress import NoProgress, Progress, Snapshot
 from .results import Outcome, body_of, is_error, job_hash, job_identity, line_of, row_key
@@ -57,13 +58,20 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
             Journal.open(path, identity, fresh=job.fresh) if path else Journal.temporary(identity)
         )
         output = stack.enter_context(closing(open_output(job.out, fresh=job.fresh)))
+        backend, parts_path = job.backend, f"{path}.parts"
+        keeps = path is not None and isinstance(job.task, CutsTexts) and job.task.keeps_parts
+        if keeps:
+            parts = stack.enter_context(Journal.open(parts_path, identity, fresh=job.fresh))
+            backend = KeptParts(job.backend, parts)
         driver: Driver[bytes] = stack.enter_context(
-            Driver(job.task, job.backend, retry_after_s=job.retry_after_s)
+            Driver(job.task, backend, retry_after_s=job.retry_after_s)
         )
         shown = stack.enter_context(closing(progress or NoProgress()))
         interrupt = stack.enter_context(Interrupt(driver.wake))
         runner = _Runner(job, journal, output, driver, shown, interrupt)
         runner.run()
+        if keeps and not interrupt.requested:
+            os.unlink(parts_path)  # every row has its answer
         if journal.torn_bytes:
             note = f"{journal.path}: dropped the torn last line ({journal.torn_bytes:,} bytes)"
             output.notes.insert(0, note)

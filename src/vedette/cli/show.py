@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from vedette.cli.console import print_json, print_table
+from vedette.models.context_limit import ContextLimit, any_stored, recall
+from vedette.models.fingerprint import file_sha256
 from vedette.models.gguf_facts import Facts, read_facts
 from vedette.models.locate import Weights, locate
 from vedette.models.memory import MemoryEstimate, estimate_memory
@@ -63,11 +65,29 @@ def _lines(weights: Weights, facts: Facts) -> Iterator[tuple[str, str]]:
             ),
         )
     yield "context", f"{facts.context_tokens or 'unknown'} tokens by its label"
+    yield "useful context", _useful(_limit(weights))
     yield "rope", _rope(facts)
     yield "tokenizer", _tokenizer(facts)
     yield "chat template", facts.chat_format or "none"
     if facts.split:
         yield "split", f"file {facts.split[0]} of {facts.split[1]}: all numbers are of this one"
+
+
+def _limit(weights: Weights) -> ContextLimit | None:
+    """What `vedette context` found; a file's hash is only computed where that can be."""
+    if not any_stored():
+        return None
+    return recall(weights.sha256 or file_sha256(weights.path))
+
+
+def _useful(limit: ContextLimit | None) -> str:
+    if limit is None:
+        return "not measured: `vedette context` does that"
+    more = " or more" if limit.limit_tokens == limit.measured_tokens else ""
+    return (
+        f"{limit.limit_tokens} tokens{more}, measured {limit.date} up to {limit.measured_tokens} "
+        f"with {limit.n_questions} questions a length"
+    )
 
 
 def _licence(weights: Weights, facts: Facts) -> str | None:
@@ -143,6 +163,7 @@ def _as_json(
         "path": str(weights.path),
         "sha256": weights.sha256,
         "licence": _licence(weights, facts),
+        "useful_context": asdict(limit) if (limit := _limit(weights)) else None,
         **{key: value for key, value in asdict(facts).items() if key not in left_out},
         "memory": {
             "kind": facts.memory_kind,

@@ -77,6 +77,20 @@ class Embeds(Task, Protocol):
 
 
 @runtime_checkable
+class CutsTexts(Protocol):
+    """A task that cuts long texts into what the model is good for, which its answers depend on.
+
+    With `keeps_parts` the answers about the parts of a row are worth keeping until the row has
+    its own, so that a job that is ended in the middle of a long text goes on there.
+    """
+
+    @property
+    def keeps_parts(self) -> bool:
+        """Whether a row can be long work."""
+        ...
+
+
+@runtime_checkable
 class Learner(Task, Protocol):
     """A task that looks at the first texts of a job before it answers any of them.
 

@@ -41,7 +41,7 @@ from .outline import example_of, outline
 from .prompt_data import fill, text_of, with_instructions
 from .reply import completion_of, json_of
 from .spans import spans_of
-from .windows import LEAST_WINDOW_TOKENS, windows
+from .windows import LEAST_WINDOW_TOKENS, useful_tokens, windows
 
 # Beyond this a small model loses the thread, whatever context its label promises.
 WINDOW_TOKENS = 1500
@@ -60,21 +60,23 @@ class Example:
 class Extract:
     """Implements `Task`: one JSON object for each text, always valid against `schema`.
 
-    Strings that the schema marks `"x-verbatim": true` are spans of the text, with their offsets
-    in the answer's `spans`. A text over `window_tokens` is read in overlapping windows whose
-    answers are merged, and the answer says so. `max_tokens` None takes what the schema's bounds
-    can come to need. `prompt_schema` false leaves out of the prompt what is said of the task and
-    its schema, for models that were tuned on it. Raises `SchemaError` for a schema that is not one
-    and for examples that do not fit it.
+    Strings that the schema marks `"x-verbatim": true` are spans of the text, with their offsets in
+    the answer's `spans`. A text over `window_tokens` (None: `WINDOW_TOKENS`, or less where `vedette
+    context` found that the model is not good for so much) is read in overlapping windows whose
+    answers are merged, and the answer says so. `max_tokens` None takes what the schema's bounds can
+    come to need. `prompt_schema` false leaves out of the prompt what is said of the task and its
+    schema, for models that were tuned on it. Raises `SchemaError` for a schema that is not one and
+    for examples that do not fit it.
     """
 
     schema: dict[str, Any]
     examples: tuple[Example, ...] = ()
     instructions: str = ""
     max_tokens: int | None = None
-    window_tokens: int = WINDOW_TOKENS
+    window_tokens: int | None = None
     prompt_schema: bool = True
     name: str = field(default="extract", init=False)
+    keeps_parts: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         try:
@@ -157,7 +159,8 @@ class Extract:
         if not item.text.strip():
             return Answer(value=empty_answer(self.schema, self._validator), extra={"empty": True})
         n_tokens = backend.count_tokens(item.text)
-        if n_tokens <= min(self.window_tokens, self._room(backend, n_tokens)):
+        window = self._window_tokens(backend)
+        if n_tokens <= min(window, self._room(backend, n_tokens)):
             (result,) = yield [self.request(item.text, n_tokens)]
             return self._answer(item.text, [self._value(result)], [result])
         parts = windows(
@@ -166,23 +169,27 @@ class Extract:
             limit_tokens=self._fitting(backend),
             overlap_tokens=OVERLAP_TOKENS,
         )
-        asks = [self.request(part.text, self.window_tokens) for part in parts]
+        asks = [self.request(part.text, window) for part in parts]
         results = yield asks
         values = [self._value(result) for result in results]
         return self._answer(item.text, values, results)
 
     def _fitting(self, backend: Backend) -> int:
         """Tokens of a window: what fits beside the shared part and the answer."""
-        room = self._room(backend, self.window_tokens)
+        window = self._window_tokens(backend)
+        room = self._room(backend, window)
         if room < LEAST_WINDOW_TOKENS:
             context = backend.capabilities.context_tokens
             shared = self._shared_tokens(backend)
             raise InputTooLong(
                 f"the instructions take {shared} tokens and the answer up to "
-                f"{self._budget(self.window_tokens)}; of {context} there is no room for the text",
+                f"{self._budget(window)}; of {context} there is no room for the text",
                 hint="use fewer examples or a smaller max_tokens, or a model with more context",
             )
-        return min(self.window_tokens, room)
+        return min(window, room)
+
+    def _window_tokens(self, backend: Backend) -> int:
+        return self.window_tokens or useful_tokens(WINDOW_TOKENS, backend)
 
     def _room(self, backend: Backend, n_tokens: int) -> int:
         """Tokens beside the shared part and the answer to a text of `n_tokens`."""

@@ -11,7 +11,7 @@ from functools import cached_property
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 # Words that are spelled in a way that nothing but a name is: v2.1, snake_case, camelCase, --flag.
 _IDENTIFIER = re.compile(
-    r"""--?[a-z][\w-]*            # an option
+    r"""(?<![\w-])--?[a-z][\w-]*  # an option
     | \w+(?:[._/@:\\]\w+)+        # dots, slashes and the like inside
     | \w*_\w+ | \w*[a-z][A-Z]\w* | (?=\w*[A-Za-z])(?=\w*\d)[A-Za-z0-9]+""",
     re.VERBOSE | re.ASCII,
@@ -52,10 +52,14 @@ def _script(character: str) -> str | None:
 
 @dataclass(frozen=True)
 class Source:
-    """What a rewritten text must stay within: the question, and the conversation before it."""
+    """What a rewritten text must stay within: the question, and the conversation before it.
+
+    `what` is what the question is called in the faults, where it is none.
+    """
 
     question: str
     history: str = ""
+    what: str = "question"
 
     @cached_property
     def _text(self) -> str:
@@ -84,9 +88,9 @@ class Source:
             return "It is empty."
         script = script_of(self.question)
         if script is not None and script_of(text) not in (script, None):
-            return f"{_shown(text)} is not in the language of the question."
+            return f"{_shown(text)} is not in the language of the {self.what}."
         strange = self._strange_number(text) or (self._strange_name(text) if names else None)
-        return f"{_shown(strange)} is not in the question." if strange else None
+        return f"{_shown(strange)} is not in the {self.what}." if strange else None
 
     def _strange_number(self, text: str) -> str | None:
         return next((n for n in _numbers(text) if n not in self._numbers), None)

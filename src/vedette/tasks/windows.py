@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from vedette.backends.base import Backend
 from vedette.errors import InputTooLong
 
 LEAST_WINDOW_TOKENS = 16
@@ -25,6 +26,12 @@ class Window:
 
     start: int
     text: str
+
+
+def useful_tokens(wanted: int, backend: Backend) -> int:
+    """`wanted` tokens, or what the model was found to be good for where that is less."""
+    found = backend.capabilities.useful_tokens
+    return wanted if found is None else min(wanted, max(found, LEAST_WINDOW_TOKENS))
 
 
 def windows(

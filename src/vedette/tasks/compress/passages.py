@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from .selection import Candidate
 
 PASSAGE_TOKENS = 200
-LEAST_CHUNK_TOKENS = 800
 CHUNK_TOKENS = 1500
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from vedette.errors import BudgetTooSmall
 
 from .split import Unit
-from .words import NEGATIONS, word_list, words
+from .words import negations, word_list, words
 
 NEAR_DUPLICATE = 0.8  # the share of common words from which two units say the same
 LEAST_WORDS_NEAR = 5  # shorter ones must be equal to count as duplicates
@@ -18,6 +18,7 @@ _BACK = frozenset(word_list("back"))
 _BACK_UNSPACED = word_list("back_unspaced")
 
 CountTokens = Callable[[str], int]
+_ByWord = dict[str, list[tuple[frozenset[str], frozenset[str]]]]  # the words, and the negations
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Kept:
     text: str
     tokens: int
     spans: tuple[tuple[int, int], ...]
-    n_units: int
+    units: tuple[Unit, ...]
     n_duplicates: int
 
 
@@ -90,7 +91,8 @@ def select(
         raise BudgetTooSmall(
             f"a budget of {budget} tokens holds no sentence of the text; the shortest has {least}"
         )
-    return Kept(rendered, count_tokens(rendered), spans, len(chosen.units), n_duplicates)
+    units = tuple(chosen.units[number] for number in sorted(chosen.units))
+    return Kept(rendered, count_tokens(rendered), spans, units, n_duplicates)
 
 
 def _fill(
@@ -137,22 +139,22 @@ def _without_duplicates(text: str, ranked: Sequence[Candidate]) -> tuple[list[Ca
     """Each thing once, in the wording that ranks best; numbers make a difference."""
     kept: list[Candidate] = []
     exact: set[str] = set()
-    by_word: dict[str, list[frozenset[str]]] = {}
+    by_word: _ByWord = {}
     for one in ranked:
         said = text[one.unit.start : one.unit.end]
         plain = "".join(letter for letter in said.casefold() if letter.isalnum()) or said
-        bag = frozenset(words(said))
-        if plain in exact or _is_near(bag, by_word):
+        bag, negated = frozenset(words(said)), negations(said)
+        if plain in exact or _is_near(bag, negated, by_word):
             continue
         exact.add(plain)
         if len(bag) >= LEAST_WORDS_NEAR:
             for word in bag:
-                by_word.setdefault(word, []).append(bag)
+                by_word.setdefault(word, []).append((bag, negated))
         kept.append(one)
     return kept, len(ranked) - len(kept)
 
 
-def _is_near(bag: frozenset[str], by_word: dict[str, list[frozenset[str]]]) -> bool:
+def _is_near(bag: frozenset[str], negated: frozenset[str], by_word: _ByWord) -> bool:
     if len(bag) < LEAST_WORDS_NEAR:
         return False
     # A near duplicate lacks a fifth of these words at most, so looking under that many and one more
@@ -162,9 +164,9 @@ def _is_near(bag: frozenset[str], by_word: dict[str, list[frozenset[str]]]) -> b
     return any(
         len(bag & other) >= NEAR_DUPLICATE * len(bag | other)
         and not _has_digit(bag ^ other)
-        and not (bag ^ other) & NEGATIONS
+        and negated == other_negated
         for word in looked
-        for other in by_word.get(word, ())
+        for other, other_negated in by_word.get(word, ())
     )
 
 

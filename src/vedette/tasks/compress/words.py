@@ -24,7 +24,8 @@ def word_list(name: str) -> tuple[str, ...]:
 
 _COMMON = frozenset(word_list("common"))
 _COMMON_PAIRS = frozenset(word_list("common_pairs"))
-NEGATIONS = frozenset(word_list("negations"))
+_NEGATIONS = frozenset(word_list("negations"))
+_NEGATIONS_UNSPACED = "".join(word_list("negations_unspaced"))
 
 
 def words(text: str) -> list[str]:
@@ -35,11 +36,26 @@ def words(text: str) -> list[str]:
         if run["unspaced"]:
             pairs = [word[i : i + 2] for i in range(len(word) - 1)] or [word]
             found += (pair for pair in pairs if pair not in _COMMON_PAIRS)
-        elif word.endswith(("n't", "n’t")):
-            found.append("not")
-        elif (word := word.replace("’", "'").partition("'")[0]) not in _COMMON:
+        elif (
+            not word.endswith(("n't", "n’t"))
+            and (word := word.replace("’", "'").partition("'")[0]) not in _COMMON
+        ):
             found.append(stem(word))
     return found
+
+
+def negations(text: str) -> frozenset[str]:
+    """What turns its sentence into the opposite: all that `words` leaves out for being common."""
+    found: set[str] = set()
+    for run in _RUNS.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        word = run[0]
+        if run["unspaced"]:
+            found.update(letter for letter in word if letter in _NEGATIONS_UNSPACED)
+        elif word.endswith(("n't", "n’t")):
+            found.add("not")
+        elif word in _NEGATIONS:
+            found.add("not" if word == "cannot" else word)
+    return frozenset(found)
 
 
 @lru_cache(maxsize=65536)

@@ -1,0 +1,1 @@
+"""Free summaries of texts of any length."""
