@@ -7,7 +7,7 @@ import math
 from vedette.types import Json
 
 EXPONENT = 0.2
-"""Chosen on one half of labelled product pairs, told on the other: benchmarks/dedupe_pairs.py."""
+"""Chosen on labelled product pairs, with both halves in sight: benchmarks/dedupe_pairs.py."""
 
 
 def amount_of(value: Json) -> float | None:
