@@ -24,23 +24,27 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_command_runs_as_it_stands(command, tiny_full, monkeypatch, capfd):
+def test_the_command_runs_as_it_stands(command, tiny_full, tmp_path, monkeypatch, capfd):
     for name, value in {"OFFLINE": "1", "THREADS": "1", "MODEL": str(tiny_full)}.items():
         monkeypatch.setenv(f"VEDETTE_{name}", value)
     monkeypatch.setenv("VEDETTE_CONTEXT_TOKENS", "4096")
-    monkeypatch.chdir(ROOT)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
     program, *tokens = shlex.split(command)
     assert (program, run(tokens)) == ("vedette", 0)
     out = capfd.readouterr().out
     if tokens[0] == "compress":
         value = json.loads(out)["value"]
         assert value["tokens"] <= int(tokens[tokens.index("--budget") + 1])
+    elif "--out" in tokens:
+        (line,) = (tmp_path / tokens[tokens.index("--out") + 1]).read_text("utf-8").splitlines()
+        assert 0 < len(json.loads(line)["value"]["summary"].split()) <= 80
     else:
         assert 0 < len(out.split()) <= 60
 
 
 def test_there_is_a_command_of_every_way():
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 5
 
 
 def test_what_answers_the_question_is_kept(capfd):
