@@ -155,3 +155,11 @@ def test_the_nearest_examples_are_said_to_need_what_they_need(desk):
     assert desk.run(desk.input, *shown(desk, 30), "--method", "nearest", "--multi") == 2
     assert "multi goes with scored labels" in desk.stderr
     assert desk.stderr.count("\n") <= 2
+
+
+def test_many_labels_say_by_what_they_are_answered(desk):
+    labels = desk.write("labels.txt", "".join(f"label {i}\n" for i in range(30)))
+    desk.run(desk.input, "--labels", labels, "--out", desk.out)
+    assert "30 labels: answered by the nearest examples" in desk.stderr
+    desk.run(desk.input, "--labels", labels, "--out", desk.out, "--fresh", "--quiet")
+    assert desk.stderr == ""

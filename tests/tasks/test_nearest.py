@@ -11,7 +11,7 @@ from scripted import ONE_EACH, WordBackend, run_by_hand
 from vedette.decide.calibration import Promise, calibrate
 from vedette.errors import CalibrationMismatch, CapabilityMissing, InputTooLong, LabelError
 from vedette.tasks.calibrations import Calibrations
-from vedette.tasks.classifier import MANY, classifier
+from vedette.tasks.classifier import MANY, chosen_unasked, classifier
 from vedette.tasks.classify import Classify
 from vedette.tasks.label_prompt import LabelledText
 from vedette.tasks.labels import Label
@@ -225,3 +225,27 @@ def test_options_that_do_not_go_together_are_refused(options: dict) -> None:
     with pytest.raises(LabelError) as refused:
         classifier(LABELS, EXAMPLES, **options)
     assert refused.value.hint
+
+
+def test_what_was_chosen_unasked_is_told():
+    many = tuple(Label(f"label {i}") for i in range(MANY + 1))
+    oos = (*LABELS, Label("oos"))
+    assert chosen_unasked(classifier(many), "auto", "") == [
+        f"{MANY + 1} labels: answered by the nearest examples, as by --method nearest"
+    ]
+    assert chosen_unasked(classifier(oos, EXAMPLES * 4, method="nearest"), "nearest", "") == [
+        "the label 'oos' is answered for texts far from all others"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [
+        ({"method": "score"}, LABELS),
+        ({"method": "nearest"}, LABELS),
+        ({"out_of_scope": "oos", "examples": EXAMPLES * 4}, LABELS),
+    ],
+)
+def test_what_was_asked_for_is_not_told(options, labels):
+    asked = (options.get("method", "auto"), options.get("out_of_scope", ""))
+    assert chosen_unasked(classifier(labels, **options), *asked) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from vedette.cli.console import note
 from vedette.cli.escalation import EscalationOptions
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
 from vedette.cli.red_lines import refuse_red_lines
@@ -62,7 +63,7 @@ def classify(
         Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.tasks.calibrations import read_calibrations
-    from vedette.tasks.classifier import classifier
+    from vedette.tasks.classifier import chosen_unasked, classifier
     from vedette.tasks.examples import label_examples
     from vedette.tasks.labels import read_labels
 
@@ -82,6 +83,8 @@ def classify(
         explain=explain,
         instructions=instructions,
     )
+    for line in chosen_unasked(task, method, out_of_scope):
+        note(line, quiet=options.quiet)
     escalation = escalation or EscalationOptions()
     gated = escalation.gate(task, has_thresholds=thresholds is not None)
     return run_job(gated or task, paths, options, larger=escalation.escalate_to)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cyclopts import Parameter
 
-from vedette.cli.console import print_json
+from vedette.cli.console import note, print_json
 from vedette.cli.job import read_text
 from vedette.cli.labelled_rows import LabelledRows
 from vedette.cli.report_output import print_report, teller, write_page, write_thresholds
@@ -53,7 +53,7 @@ class RowOptions(LabelledRows):
     ) -> Classify | Nearest:
         """The classification that these rows are for."""
         from vedette.evaluate.rows import check_known
-        from vedette.tasks.classifier import classifier
+        from vedette.tasks.classifier import chosen_unasked, classifier
         from vedette.tasks.examples import label_examples
         from vedette.tasks.labels import Label, read_labels
 
@@ -75,6 +75,8 @@ class RowOptions(LabelledRows):
             out_of_scope=self.out_of_scope,
             calibrations=calibrations,
         )
+        for line in chosen_unasked(task, self.method, self.out_of_scope):
+            note(line, quiet=self.quiet)
         check_known(items, right, task.names)
         return task
 

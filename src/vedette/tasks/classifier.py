@@ -84,3 +84,17 @@ def classifier(
         out_of_scope=out_of_scope,
         calibrations=calibrations,
     )
+
+
+def chosen_unasked(task: Classify | Nearest, method: Method, out_of_scope: str) -> list[str]:
+    """What `classifier` decided that nobody had asked for, a sentence each: to be told."""
+    if not isinstance(task, Nearest):
+        return []
+    told = []
+    if method == "auto" and not out_of_scope:
+        told.append(
+            f"{len(task.labels)} labels: answered by the nearest examples, as by --method nearest"
+        )
+    if task.out_of_scope and not out_of_scope:
+        told.append(f"the label {task.out_of_scope!r} is answered for texts far from all others")
+    return told
