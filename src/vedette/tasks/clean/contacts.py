@@ -46,6 +46,13 @@ def _written(address: str) -> str:
     return f"{local}@{domain.lower()}"
 
 
+def phone_countries() -> frozenset[str]:
+    """The two-letter codes of the countries whose telephone numbers are known."""
+    import phonenumbers
+
+    return frozenset(phonenumbers.SUPPORTED_REGIONS)
+
+
 def clean_phone(raw: str, country: str) -> str:
     """The number as E.164 writes it (`+493012345678`); in a longer text the only one in it.
 
