@@ -26,7 +26,7 @@ from .fields import Defaults, Field, read_fields
 from .rules import settle
 from .verdict import Unsettled
 
-RULES_VERSION = 1  # what a journal holds was made by these rules: raise it when they change
+RULES_VERSION = 2  # what a journal holds was made by these rules: raise it when they change
 CHOICE_KINDS = ("choice", "boolean")
 NONE_LABELS = ("unknown", "none", "none of these")
 SURE_ABOVE = 0.7
