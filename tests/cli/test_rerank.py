@@ -125,3 +125,18 @@ def test_a_history_field_must_be_there(call):
     assert code == 1
     assert all("before" in line["error"]["message"] or "text" in line["error"]["message"]
                for line in lines)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (("--count", "5"), "--count goes with --mode variants or --mode decompose"),
+        (("--mode", "hyde", "--count", "5"), "--count goes with --mode variants"),
+        (("--mode", "variants", "--passages", "2"), "--passages goes with --mode hyde"),
+        (("--retry-failed",), "there is no journal"),
+    ],
+)
+def test_an_option_of_rewrite_that_nothing_would_use_is_refused(call, tokens, message):
+    code, lines, err = call("rewrite", "chat.jsonl", *tokens)
+    assert (code, lines) == (2, [])
+    assert message in err
