@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.errors import InputTooLong
-from vedette.tasks.windows import LEAST_WINDOW_TOKENS, windows
+from vedette.tasks.windows import LEAST_WINDOW_TOKENS, opening, windows
 
 
 def words(text: str) -> int:
@@ -66,3 +66,9 @@ def test_a_text_is_cut_at_the_best_place_near_the_end():
 def test_a_limit_that_holds_nothing_is_refused():
     with pytest.raises(InputTooLong, match="only 15 tokens"):
         windows("a", words, limit_tokens=15, overlap_tokens=0)
+
+
+@given(texts.filter(bool), st.integers(LEAST_WINDOW_TOKENS, 60))
+def test_the_opening_is_the_first_window(text, limit):
+    first, *_ = windows(text, words, limit_tokens=limit, overlap_tokens=0)
+    assert opening(text, words, limit_tokens=limit) == first

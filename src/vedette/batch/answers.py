@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,6 +13,7 @@ from vedette.tasks.base import Task
 from vedette.types import Item
 
 from .drive import Driver
+from .kept_places import KeptPlaces
 from .results import Outcome
 from .study import studied
 
@@ -39,8 +41,9 @@ def answers(
     task, source = studied(task, items, backend, width)
     waiting: deque[_Pending] = deque()
     exhausted = False
-    driver: Driver[_Pending] = Driver(task, backend)
-    with driver:
+    kept = KeptPlaces(backend)
+    driver: Driver[_Pending] = Driver(task, kept)
+    with closing(kept), driver:
         while waiting or not exhausted:
             while not exhausted and driver.in_flight < width and len(waiting) < width * ITEMS_AHEAD:
                 item = next(source, None)

@@ -57,6 +57,12 @@ def windows(
     return found
 
 
+def opening(text: str, count_tokens: Callable[[str], int], *, limit_tokens: int) -> Window:
+    """The first of the windows that cover the text."""
+    end = _reach(text, 0, count_tokens, limit_tokens)
+    return Window(0, text[: _nicest_cut(text, 0, end) if end < len(text) else end])
+
+
 def _reach(text: str, start: int, count_tokens: Callable[[str], int], limit_tokens: int) -> int:
     """The furthest end whose window fits, by doubling and halving."""
     low, high = start + 1, min(len(text), start + 6 * limit_tokens)
