@@ -2,14 +2,14 @@
 
     python benchmarks/rerank_cranfield.py DOCS QUERIES [--model NAME] [--queries N] \\
         [--method embedding|likelihood|yes-no|words] [--read N] [--window-tokens N] [--whole] \\
-        [--scores FILE] [--seconds S] [--timed N]
+        [--weights] [--scores FILE] [--seconds S] [--timed N]
 
 DOCS has a line {"id", "text"} for each document, QUERIES a line {"query", "relevant"} for each
 query, `relevant` being grades by document id: 1 the strongest, 4 the weakest, others none. BM25
 over all documents gives 50 candidates, of which the reranker gives the best 5. Reported is nDCG@5
-(gain 2^g - 1, g from 4 down to 1 for the grades 1 to 4) before and after, over all queries and
-over each third of them, in file order; and for several weights of the first order, over every
-second query and over the others, so that a weight can be chosen on some and told on the rest.
+(gain 2^g - 1, g from 4 down to 1 for the grades 1 to 4) before and after, over all queries, each
+third of them in file order, every second one and the others: what was chosen while looking at
+some is told on the rest. --weights reports that for several weights of the first order.
 
 What the model says goes to --scores as it comes; embeddings stand where `vedette rerank` keeps
 them. --seconds is how long may be asked; then what is complete is reported, and the same command
@@ -53,7 +53,7 @@ from vedette.types import EmbedRequest, Item, Json, ScoreRequest, Scores, Usage
 FIRST = 50
 TOP = 5
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
-UNDER_WAY = 4
+UNDER_WAY = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +313,7 @@ def measure(args: argparse.Namespace) -> str:
         )
         gains = [ndcg(ids, query.grades) for ids, query in zip(found, chosen, strict=True)]
         lines = [report(gains, chosen), f"malformed rankings: {malformed}"]
-        if task.asks_model:
+        if args.weights:
             lines.append(by_weight(task, chosen, answers))
         if args.timed:
             lines.append(timed(task, chosen[: args.timed], backend))
@@ -335,6 +335,7 @@ def main() -> int:
     parser.add_argument("--read", type=int)
     parser.add_argument("--window-tokens", type=int)
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--weights", action="store_true")
     parser.add_argument("--scores", type=Path)
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--timed", type=int, default=0)
