@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 
 from vedette.batch import kept_places
-from vedette.batch.kept_places import KeptPlaces
+from vedette.batch.kept_places import KeptPlaces, keeping_places
+from vedette.tasks.rerank import Rerank
 from vedette.types import Embedding, EmbedRequest, Message, Prompt, Usage
 
 
@@ -101,3 +102,11 @@ def test_a_file_that_cannot_be_used_only_costs_time(tmp_path, damage):
     first = places(folder, placer, ask("one"))
     assert places(folder, placer, ask("one")) == first
     assert placer.asked == ["one", "one"]
+
+
+def test_a_task_without_a_use_for_them_gets_the_backend_itself():
+    placer = Placer()
+    with keeping_places(Rerank(method="words"), placer) as found:
+        assert found is placer
+    with keeping_places(Rerank(), placer) as found:
+        assert isinstance(found, KeptPlaces)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,7 +12,7 @@ from vedette.tasks.base import Task
 from vedette.types import Item
 
 from .drive import Driver
-from .kept_places import KeptPlaces
+from .kept_places import keeping_places
 from .results import Outcome
 from .study import studied
 
@@ -41,9 +40,7 @@ def answers(
     task, source = studied(task, items, backend, width)
     waiting: deque[_Pending] = deque()
     exhausted = False
-    kept = KeptPlaces(backend)
-    driver: Driver[_Pending] = Driver(task, kept)
-    with closing(kept), driver:
+    with keeping_places(task, backend) as kept, Driver[_Pending](task, kept) as driver:
         while waiting or not exhausted:
             while not exhausted and driver.in_flight < width and len(waiting) < width * ITEMS_AHEAD:
                 item = next(source, None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from vedette.backends.base import Backend, Handle, Result
 from vedette.models.home import home
+from vedette.tasks.base import KeepsPlaces, Task
 from vedette.types import AnyRequest, Embedding, EmbedRequest, Usage
 
 from .around import Around, Known, Noted
@@ -23,6 +25,16 @@ MOST_KEPT = 50_000
 
 WAIT_S = 5.0  # for another process that writes
 _KEY_BYTES = 16
+
+
+@contextmanager
+def keeping_places(task: Task, backend: Backend) -> Iterator[Backend]:
+    """The backend, with what is kept before it if the task has a use for that."""
+    if not (isinstance(task, KeepsPlaces) and task.keeps_places):
+        yield backend
+        return
+    with closing(KeptPlaces(backend)) as kept:
+        yield kept
 
 
 class KeptPlaces(Around):

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from vedette.backends.base import Backend
 from vedette.errors import DiskFull, FileError, InputError
 from vedette.tasks.base import Accountable, CutsTexts, Embeds, Learner, ShowsSchema, Task
 from vedette.types import Item
@@ -20,7 +19,7 @@ from .feed import BackFeed, Feed, FileFeed, StreamFeed
 from .interrupt import Interrupt
 from .job import Job, check, journal_path
 from .journal import FINDING_KEY, Journal
-from .kept_places import KeptPlaces
+from .kept_places import keeping_places
 from .outputs import Output, has_content, open_output
 from .parts import KeptParts
 from .placing import place, placing
@@ -61,7 +60,7 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
         )
         output = stack.enter_context(closing(open_output(job.out, fresh=job.fresh)))
         parts_path = f"{path}.parts"
-        backend: Backend = stack.enter_context(closing(KeptPlaces(job.backend)))
+        backend = stack.enter_context(keeping_places(job.task, job.backend))
         keeps = path is not None and isinstance(job.task, CutsTexts) and job.task.keeps_parts
         if keeps:
             parts = stack.enter_context(Journal.open(parts_path, identity, fresh=job.fresh))

@@ -118,6 +118,11 @@ class Rerank:
         return self.method != "words"
 
     @property
+    def keeps_places(self) -> bool:
+        """See `KeepsPlaces`: candidates come again with other queries."""
+        return self.method == "embedding"
+
+    @property
     def _reads(self) -> bool:
         return self.method in READING_METHODS
 
