@@ -58,9 +58,11 @@ def windows(
 
 
 def opening(text: str, count_tokens: Callable[[str], int], *, limit_tokens: int) -> Window:
-    """The first of the windows that cover the text."""
+    """As much of the beginning as fits, in whole words where there are spaces."""
     end = _reach(text, 0, count_tokens, limit_tokens)
-    return Window(0, text[: _nicest_cut(text, 0, end) if end < len(text) else end])
+    if end < len(text) and not text[end].isspace():
+        end = max((space.end() for space in re.finditer(r"\s", text[:end])), default=end)
+    return Window(0, text[:end])
 
 
 def _reach(text: str, start: int, count_tokens: Callable[[str], int], limit_tokens: int) -> int:
