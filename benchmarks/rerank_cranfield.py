@@ -34,7 +34,7 @@ from statistics import fmean, median, stdev
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from common import say, table
+from common import print_report, say, table
 from kept import Kept, json_lines
 
 from vedette.backends.base import Backend, Result
@@ -42,8 +42,6 @@ from vedette.backends.local import LocalBackend
 from vedette.backends.none import NoModel
 from vedette.batch.kept_places import KeptPlaces
 from vedette.batch.single import answer_item
-from vedette.cli.bench_run import stopped_by_sigterm
-from vedette.errors import VedetteError
 from vedette.tasks.base import Ask
 from vedette.tasks.bm25 import Bm25
 from vedette.tasks.ranking import METHOD, METHODS, by_score
@@ -342,16 +340,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.queries is not None and args.queries < 1:
         parser.error(f"--queries is {args.queries}; it must be at least 1")
-    try:
-        with stopped_by_sigterm():
-            print(measure(args))
-    except VedetteError as error:
-        say(f"error: {error}")
-        return 2
-    except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is kept")
-        return 130
-    return 0
+    kept_in = "VEDETTE_HOME" if args.method == "embedding" else "--scores"
+    return print_report(lambda: measure(args), kept_in=kept_in)
 
 
 if __name__ == "__main__":
