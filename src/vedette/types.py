@@ -132,10 +132,12 @@ class ScoreRequest:
 class EmbedRequest:
     """One text to be placed: what does the model expect to come after the prompt?
 
-    `tier`: as for `ScoreRequest`.
+    `keep` says that the text is likely to come again, in other jobs too, so that its place is
+    worth keeping on disk. `tier`: as for `ScoreRequest`.
     """
 
     prompt: Prompt
+    keep: bool = False
     deadline_s: float | None = None
     tier: int = 0
 
