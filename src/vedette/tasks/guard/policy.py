@@ -12,6 +12,7 @@ from vedette.redaction.redactor import Redactor
 from vedette.types import Json
 
 from .normalise import Normalised
+from .probe import Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,15 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """The weights that labelled texts gave for one model file under the policy as it is."""
+    """What labelled texts gave for one model file under the policy as it is.
+
+    With a probe, that reads the model's embedding of the text; without, it is asked yes or no.
+    """
 
     name: str
     sha256: str
     weights: Weights
+    probe: Probe | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +109,9 @@ class Policy:
     allow: tuple[str, ...] = field(default=())
     hidden_weight: float = 0.0
 
-    def weights_for(self, sha256: Json) -> Weights | None:
-        """The weights of a known model, by the hash of its file."""
-        return next((one.weights for one in self.known_models if one.sha256 == sha256), None)
+    def known(self, sha256: Json) -> KnownModel | None:
+        """What is known of a model, by the hash of its file."""
+        return next((one for one in self.known_models if one.sha256 == sha256), None)
 
     @property
     def identity(self) -> dict[str, Json]:
