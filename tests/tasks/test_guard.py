@@ -222,12 +222,25 @@ def test_the_model_is_asked_only_where_its_answer_can_count(text, settled):
     assert (answer.value["evidence"]["log_odds"] is None) is settled
 
 
-@given(st.floats(0, 20), st.floats(-99, 99))
-def test_what_is_settled_no_answer_of_the_model_changes(worth, odds):
-    if SAYS.is_settled(worth):
-        assert (SAYS.score(worth, odds) > SAYS.threshold) == (
-            SAYS.score(worth, 0.0) > SAYS.threshold
+@given(
+    st.floats(0, 20),
+    st.floats(-99, 99),
+    st.sampled_from([{}, {"least": 0.0}, {"least": 0.0, "limit": math.inf}, {"limit": math.inf}]),
+)
+def test_what_is_settled_no_answer_of_the_model_changes(worth, odds, bounds):
+    weights = replace(SAYS, **bounds)
+    if weights.is_settled(worth):
+        assert (weights.score(worth, odds) > weights.threshold) == (
+            weights.score(worth, 0.0) > weights.threshold
         )
+
+
+def test_a_model_that_only_adds_takes_nothing_from_what_rules_found():
+    adds = replace(SAYS, least=0.0, limit=math.inf)
+    assert adds.score(3.5, -50.0) == adds.score(3.5, 0.0) > adds.threshold
+    assert adds.is_settled(3.5)
+    assert not adds.is_settled(0.0)
+    assert adds.score(0.0, 5.0) > adds.threshold
 
 
 def test_a_model_that_a_policy_does_not_know_is_not_asked():
@@ -446,6 +459,7 @@ def test_a_probe_in_a_policy_file_is_that_which_was_written():
         (known(probe={**OF_A, "weights": "AHw="}), "have a value that is not finite"),
         (known(probe={**OF_A, "prompt": " "}), "prompt must be a text that says something"),
         (known(probe={**OF_A, "scale": "1"}), "the probe of 'a': scale must be a number"),
+        (known(least=0.1), "least is 0.1; it must be 0 or less"),
         (known(probe=OF_A, grey=[0.2, 0.5]), "reads windows only, so 'a' can have no grey"),
         (
             {"extends": "jailbreak", "known_models": known()["known_models"] * 2},

@@ -46,8 +46,9 @@ def _redactor(kinds: tuple[str, ...]) -> Redactor:
 class Weights:
     """A logistic score: how much the rules and the model's log odds count, and where it flags.
 
-    Log odds count up to `limit` either way, so that rules can settle what no answer of the model
-    would change. Without a model `model` is 0. The sentences of a window whose score is in `grey`
+    Log odds count up to `limit` either way, and not below `least`, so that rules can settle what no
+    answer of the model would change; with `least` 0 it can add to what rules find and take nothing
+    away. Without a model `model` is 0. The sentences of a window whose score is in `grey`
     are read one by one too.
     """
 
@@ -56,11 +57,12 @@ class Weights:
     threshold: float
     model: float = 0.0
     limit: float = math.inf
+    least: float = -math.inf
     grey: tuple[float, float] = (0.0, 1.0)
 
     def score(self, rules: float, log_odds: float) -> float:
         """In (0, 1)."""
-        bounded = max(-self.limit, min(self.limit, log_odds))
+        bounded = max(-self.limit, self.least, min(self.limit, log_odds))
         value = self.bias + self.rules * rules + self.model * bounded
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, value))))
 
@@ -68,9 +70,7 @@ class Weights:
         """Whether the verdict is the same whatever the model says."""
         if not self.model:
             return True
-        if math.isinf(self.limit):
-            return False
-        least, most = self.score(rules, -self.limit), self.score(rules, self.limit)
+        least, most = self.score(rules, -math.inf), self.score(rules, math.inf)
         return least > self.threshold or most <= self.threshold
 
 

@@ -39,8 +39,8 @@ _KEYS = {
 }
 _WEIGHTS = {
     "rules_only": ({"bias", "rules", "threshold"}, set[str]()),
-    "with_model": ({"bias", "rules", "model", "threshold"}, {"limit", "grey"}),
-    "known_models": ({"bias", "rules", "model", "threshold"}, {"limit", "grey"}),
+    "with_model": ({"bias", "rules", "model", "threshold"}, {"limit", "least", "grey"}),
+    "known_models": ({"bias", "rules", "model", "threshold"}, {"limit", "least", "grey"}),
 }
 _PROBE = {"prompt", "bias", "scale", "weights"}
 
@@ -134,14 +134,18 @@ def _weights(data: object, key: str, base: Weights | None, where: str) -> Weight
     needed, other = _WEIGHTS[key]
     if not isinstance(data, Mapping) or not needed <= set(data) <= needed | other:
         keys = ", ".join(sorted(needed))
-        _fault(where, f"[{key}] must have {keys}", "and nothing else but limit and grey")
+        _fault(where, f"[{key}] must have {keys}", "and nothing else but limit, least and grey")
     numbers = {name: _number(data[name], where, f"{key}.{name}") for name in needed}
     limit = _number(data.get("limit", math.inf), where, f"{key}.limit")
-    weights = Weights(**numbers, limit=limit, grey=_grey(data.get("grey", [0.0, 1.0]), key, where))
+    least = _number(data.get("least", -math.inf), where, f"{key}.least")
+    grey = _grey(data.get("grey", [0.0, 1.0]), key, where)
+    weights = Weights(**numbers, limit=limit, least=least, grey=grey)
     if not 0 < weights.threshold < 1:
         _fault(where, f"{key}.threshold is {weights.threshold}; it must be between 0 and 1")
     if min(weights.rules, weights.model, weights.limit) < 0:
         _fault(where, f"[{key}] has a negative weight", "what is found must count for the policy")
+    if weights.least > 0:
+        _fault(where, f"{key}.least is {least}; it must be 0 or less", "0 means nothing is known")
     if weights.score(0.0, 0.0) > weights.threshold:
         _fault(where, f"[{key}] flags a text of which nothing is known", "lower its bias")
     return weights
