@@ -5,8 +5,9 @@
 
 DATA is the folder of `guard_sets.py`; --harmless adds JSONL files of more texts that are none (key
 `text`). Every text is cut into windows as the guard cuts it, and the embedding of each goes to FILE
-as it comes. A run that is begun again with the same FILE goes on; --seconds ends it in time. --rows
-takes that many texts of each set, spread evenly over it.
+as it comes, those of all sets mixed, so that a part of them will do. A run that is begun again with
+the same FILE goes on; --seconds ends it in time. --rows takes that many texts of each set, spread
+evenly over it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -55,7 +57,7 @@ def unpacked(answer: dict[str, str]) -> NDArray[np.float32]:
 def embed(
     sets: list[Texts], rows: int | None, prompt: str, backend: Backend, kept: Kept, end: float
 ) -> None:
-    """Keep the embedding of every window that is not there yet, in the order of the sets."""
+    """Keep the embedding of every window that is not there yet."""
     todo = _todo(sets, rows, backend, kept)
     n = 0
     while part := [one for _, one in zip(range(AT_ONCE), todo, strict=False)]:
@@ -71,12 +73,11 @@ def embed(
 
 
 def _todo(sets: list[Texts], rows: int | None, backend: Backend, kept: Kept) -> Iterator[str]:
-    for one in sets:
-        say(one.name)
-        for _, text in one.sample(rows):
-            for part in stretches(read(text), backend):
-                if kept.get(key_of(part.text)) is None:
-                    yield part.text
+    texts = [text for one in sets for _, text in one.sample(rows)]
+    for text in random.Random(0).sample(texts, len(texts)):
+        for part in stretches(read(text), backend):
+            if kept.get(key_of(part.text)) is None:
+                yield part.text
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """Probes for the guard's policies, from embeddings that `guard_embed.py` kept.
 
     python benchmarks/guard_probe.py DATA EMBEDDINGS --model NAME [--harmless FILE ...]
-        [--fpr 0.004] [--ridge 0.3] [--out FILE]
+        [--unseen FILE ...] [--fpr 0.004] [--ridge 0.3] [--out FILE]
 
 For each policy a logistic regression with a ridge is fitted to the embeddings of the windows of
 attacks that the policy is about, and of harmless texts. What rules flag stays flagged; from which
@@ -10,9 +10,10 @@ that most attacks are found while at most --fpr of the harmless texts are flagge
 of a text, by probes that were fitted without it.
 
 How good that is, is measured on texts that had no part in any of it: five times another fifth is
-left out, then each set as a whole, and the guard itself gives the verdicts. The probes, fitted on
-all texts, go to --out as [[known_models]] tables. A model that finds no more than the rules alone
-on the texts left out gets none. Texts with a window that has no embedding are left out and counted.
+left out, then each set as a whole, and the guard itself gives the verdicts. --unseen adds files of
+harmless texts of further kinds, which no probe is fitted to. The probes, fitted on all others, go
+to --out as [[known_models]] tables. A policy gets none if the probe finds no more than a quarter of
+the attacks that the rules miss. Texts with a window that has no embedding are left out and counted.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from vedette.tasks.guard.task import Guard
 
 FOLDS = 5
 INNER_FOLDS = 4
+WORTH_IT = 0.25
 WIDTHS = (0.5, 1.0, 2.0, 3.0)  # of the log odds that count beside weak rules
 
 Pieces = list[tuple[float, float]]  # what rules found in each piece, the model's log odds
@@ -78,7 +80,7 @@ class Trainer:
         return not case.attack or case.set in ABOUT[self.policy.id]
 
     def known(self, cases: Sequence[Case]) -> KnownModel | None:
-        """What these texts give, or None if the model finds nothing that rules do not."""
+        """What these texts give, or None if the model finds too little that rules do not."""
         mine = [case for case in cases if self.is_about(case)]
         if not any(case.attack for case in mine):
             return None
@@ -138,8 +140,9 @@ def folds(cases: Sequence[Case], n: int) -> Iterator[tuple[list[Case], list[Case
 def best(rows: Sequence[tuple[bool, Pieces]], policy: Policy, fpr: float) -> Fit | None:
     """The fit that finds most; of equals, the one whose model says less beside weak rules.
 
-    None if the rules alone find as much. The threshold stands in the middle of the gap above the
-    highest harmless text that is not flagged, so that it does not hang on that text alone.
+    None if it is no more than `WORTH_IT` of what the rules alone miss. The threshold stands in the
+    middle of the gap above the highest harmless text that is not flagged, so that it does not hang
+    on that text alone.
     """
     rules = policy.rules_only
     cut = (math.log(rules.threshold / (1 - rules.threshold)) - rules.bias) / rules.rules
@@ -156,7 +159,8 @@ def best(rows: Sequence[tuple[bool, Pieces]], policy: Policy, fpr: float) -> Fit
         found.append((n, -width, Fit(width, alone)))
     fit = max(found, key=lambda one: one[:2], default=None)
     by_rules = sum(attack and max(pieces)[0] > cut for attack, pieces in rows)
-    return fit[-1] if fit and fit[0] > by_rules else None
+    missed = sum(attack for attack, _ in rows) - by_rules
+    return fit[-1] if fit and fit[0] - by_rules > WORTH_IT * missed else None
 
 
 def needed(pieces: Pieces, cut: float, width: float) -> float:
@@ -181,50 +185,62 @@ class Measurement:
         policies = tuple(trainer.policy for trainer in self._trainers)
         return self._verdicts(Guard(policies, rules_only=True), test)
 
-    def held_out(self, test: Sequence[Case], rest: Sequence[Case]) -> list[Verdicts]:
-        """With what the rest gives."""
-        policies = []
-        for trainer in self._trainers:
-            known = trainer.known(rest)
-            models = (known,) if known else ()
-            policies.append(replace(trainer.policy, known_models=models))
+    def models(self, cases: Sequence[Case]) -> dict[str, KnownModel]:
+        """What texts give, by policy."""
+        found = {trainer.policy.id: trainer.known(cases) for trainer in self._trainers}
+        return {name: known for name, known in found.items() if known}
+
+    def verdicts(self, test: Sequence[Case], models: Mapping[str, KnownModel]) -> list[Verdicts]:
+        """With these models, where the policies have them."""
+        policies = [
+            replace(one.policy, known_models=tuple(filter(None, [models.get(one.policy.id)])))
+            for one in self._trainers
+        ]
         return self._verdicts(Guard(tuple(policies)), test)
 
     def _verdicts(self, task: Guard, test: Sequence[Case]) -> list[Verdicts]:
         backend = NoModel() if task.rules_only else self._kept
         found = []
         for value in flags(task, [case.reading.text for case in test], backend):
-            parts = value.get("policies", {value["policy"]: value})
-            by_policy = {name: bool(one["flagged"]) for name, one in parts.items()}
-            either = any(by_policy.get(name, False) for name in DEFAULT)
+            by_policy = {name: bool(one["flagged"]) for name, one in value["policies"].items()}
+            either = any(by_policy[name] for name in DEFAULT)
             found.append({**by_policy, "first two": either})
         return found
 
 
-def report(measurement: Measurement, cases: Sequence[Case], names: Sequence[str]) -> str:
-    """Shares flagged of each set: by rules, with a fifth of all left out, with the set left out."""
-    fifths: dict[Case, Verdicts] = {}
+def report(
+    measurement: Measurement,
+    cases: Sequence[Case],
+    others: Sequence[Case],
+    models: Mapping[str, KnownModel],
+) -> str:
+    """Shares flagged of each set: by rules, with a fifth of all left out, with the set left out.
+
+    `models` are from all `cases`; `others` had no part in them.
+    """
+    fifths = dict(zip(others, measurement.verdicts(others, models), strict=True))
     mixed = random.Random(1).sample(cases, len(cases))
     for number, (test, rest) in enumerate(folds(mixed, FOLDS), 1):
-        fifths |= dict(zip(test, measurement.held_out(test, rest), strict=True))
+        found = measurement.verdicts(test, measurement.models(rest))
+        fifths |= dict(zip(test, found, strict=True))
         say(f"fifth {number} of {FOLDS}")
     lines = []
-    for name in dict.fromkeys(case.set for case in cases):
-        mine = [case for case in cases if case.set == name]
-        rest = [case for case in cases if case.set != name]
-        ways = (
-            measurement.rules(mine),
-            [fifths[case] for case in mine],
-            measurement.held_out(mine, rest),
-        )
+    for name in dict.fromkeys(case.set for case in (*cases, *others)):
+        mine = [case for case in (*cases, *others) if case.set == name]
+        apart = [fifths[case] for case in mine]
+        if mine[0] not in others:
+            rest = [case for case in cases if case.set != name]
+            apart = measurement.verdicts(mine, measurement.models(rest))
         cells = [name, "attacks" if mine[0].attack else "harmless", str(len(mine))]
-        for way in ways:
-            cells += [f"{np.mean([one[policy] for one in way]):.1%}" for policy in names]
-            cells.append(share(sum(one["first two"] for one in way), len(mine)))
+        cells.append(f"{np.mean([one['first two'] for one in measurement.rules(mine)]):.1%}")
+        cells += [f"{np.mean([fifths[case][policy] for case in mine]):.1%}" for policy in ABOUT]
+        cells += [
+            share(sum(one["first two"] for one in way), len(mine))
+            for way in ([fifths[case] for case in mine], apart)
+        ]
         lines.append(cells)
         say("  ".join(cells))
-    head = [f"{way}: {name}" for way in ("rules", "fifth", "set") for name in (*names, "two")]
-    return table(["flagged", "", "texts", *head], lines)
+    return table(["flagged", "", "texts", "rules", *ABOUT, "first two", "set left out"], lines)
 
 
 def as_table(policy: str, known: KnownModel) -> str:
@@ -259,6 +275,7 @@ def main() -> int:
     parser.add_argument("embeddings", type=Path)
     parser.add_argument("--model", required=True)
     parser.add_argument("--harmless", type=Path, nargs="*", default=[])
+    parser.add_argument("--unseen", type=Path, nargs="*", default=[])
     parser.add_argument("--fpr", type=float, default=0.004)
     parser.add_argument("--ridge", type=float, default=0.3)
     parser.add_argument("--out", type=Path)
@@ -274,19 +291,24 @@ def main() -> int:
 def run(options: argparse.Namespace) -> None:
     """Do what the command line says. Raises `VedetteError`."""
     kept = KeptEmbeddings(options.embeddings, options.model)
-    cases = cases_of(
-        [*own_sets(), *sets_in(options.data), *map(harmless_of, options.harmless)], kept
+    about = {name for names in ABOUT.values() for name in names}
+    sets = [*own_sets(), *sets_in(options.data), *map(harmless_of, options.harmless)]
+    found = cases_of(sets, kept)
+    cases = [case for case in found if not case.attack or case.set in about]
+    others = [case for case in found if case.attack and case.set not in about]
+    others += cases_of([harmless_of(path) for path in options.unseen], kept)
+    measurement = Measurement(
+        [
+            Trainer(find_policy(name), kept, options.model, options.ridge, options.fpr)
+            for name in ABOUT
+        ],
+        kept,
     )
-    trainers = [
-        Trainer(find_policy(name), kept, options.model, options.ridge, options.fpr)
-        for name in ABOUT
-    ]
-    print(report(Measurement(trainers, kept), cases, list(ABOUT)))
-    tables = []
-    for trainer in trainers:
-        known = trainer.known(cases)
-        say(f"{trainer.policy.id}: {known.weights if known else 'rules do better without it'}")
-        tables += [as_table(trainer.policy.id, known)] if known else []
+    models = measurement.models(cases)
+    for name in ABOUT:
+        say(f"{name}: {models[name].weights if name in models else 'rules do better without it'}")
+    print(report(measurement, cases, others, models))
+    tables = [as_table(name, known) for name, known in models.items()]
     if options.out:
         options.out.write_text("\n\n".join(tables) + "\n", "utf-8")
 

@@ -15,6 +15,7 @@ from vedette.backends.none import NoModel
 from vedette.decide.false_positives import find_flag_threshold
 from vedette.decide.risk import error_bound
 from vedette.errors import CalibrationMismatch, CapabilityMissing, InputError
+from vedette.models.locate import registry_entry
 from vedette.tasks.guard.normalise import normalise
 from vedette.tasks.guard.policy import KnownModel, Weights
 from vedette.tasks.guard.policy_file import BUILT_IN, DEFAULT, allowing, find_policy, policy_of
@@ -431,6 +432,20 @@ def test_a_probe_in_a_policy_file_is_that_which_was_written():
     assert model.probe.log_odds([2.5]) == 2.5
     assert model.weights.limit == 3
     assert policy.known("other") is None
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_models_that_a_policy_knows_are_of_the_registry_and_only_add_to_its_rules(name):
+    policy = find_policy(name)
+    for model in policy.known_models:
+        assert registry_entry(model.name).sha256 == model.sha256
+        assert model.probe is not None
+        assert len(unpack(model.probe.packed)) >= 2048
+        assert (model.weights.bias, model.weights.rules) == (
+            policy.rules_only.bias,
+            policy.rules_only.rules,
+        )
+        assert model.weights.least == 0.0
 
 
 @pytest.mark.parametrize(
