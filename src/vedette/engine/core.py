@@ -32,6 +32,8 @@ from .loop import Loop
 from .options import EngineOptions, check_request
 from .score import ChoiceTrie, RootWork, Scoring
 from .sequence import Sequence
+from .speculation.guessing import Guessing
+from .speculation.policy import Policy
 from .stats import EngineStats
 from .thinking import Thinking, limit_of
 from .ticket import Ticket
@@ -148,6 +150,7 @@ class EngineCore:
             self.tokenizer,
             self._eog,
             matcher,
+            guessing=self._guessing(request),
             thinking=thinking,
             use_forced=self.options.use_forced,
         )
@@ -167,6 +170,16 @@ class EngineCore:
             work.close()
             raise
         return ticket
+
+    def _guessing(self, request: Request) -> Guessing:
+        """How tokens are guessed for this answer. Raises `InputError` for what cannot be."""
+        policy = Policy.of(request.speculate or self.options.speculate)
+        if self.model.memory_kind in ("recurrent", "hybrid"):
+            why_not = f"a {self.model.memory_kind} memory cannot take back a wrong guess"
+            if policy.kind == "fixed":
+                raise InputError(f"speculate is {policy}, but {why_not}")
+            return Guessing(Policy("off"), why_not)
+        return Guessing(policy)
 
     def _thinking(self, request: Request) -> Thinking | None:
         """The thought before the answer, if one is asked for."""

@@ -13,12 +13,13 @@ from vedette.types import Completion, Cut, FinishReason, Request
 from .answer_text import AnswerText
 from .choose import Choice, Chooser
 from .constraint.json_schema import Fault
-from .constraint.matcher import Matcher
+from .constraint.matcher import MaskTable, Matcher
 from .llama.context import Context
 from .loops import LoopDetector
 from .repair import Repair
 from .sampling import forbid
 from .sequence import Sequence
+from .speculation.guessing import Guessing
 from .steering import Steering
 from .thinking import Thinking
 from .ticket import Ticket
@@ -40,11 +41,13 @@ class Generation:
         eog_tokens: frozenset[int],
         matcher: Matcher | None,
         *,
+        guessing: Guessing,
         thinking: Thinking | None = None,
         use_forced: bool = True,
     ) -> None:
         self.request = request
         self.ticket = ticket
+        self.guessing = guessing
         self.matcher = None if thinking else matcher  # what holds now; none while thinking
         self._constraint = matcher
         self._thinking = thinking
@@ -52,6 +55,7 @@ class Generation:
         self._answer_from = 0  # where the answer begins among the sequence's tokens
         self.mask: NDArray[np.int32] | None = None  # this step's row, set by the loop
         self.context: Context | None = None  # likewise
+        self.masks: MaskTable | None = None  # likewise
         self._tokenizer = tokenizer
         self._eog = eog_tokens
         self._use_forced = use_forced
@@ -71,6 +75,11 @@ class Generation:
         self._loops = LoopDetector(request.prompt) if matcher is not None else None
 
     @property
+    def has_ended(self) -> bool:
+        """Nothing more is to be written: only logits of what is written may be wanted."""
+        return self._ended is not None
+
+    @property
     def cancelled(self) -> bool:
         """Whether the caller has asked for the end."""
         return self.ticket.cancelled
@@ -87,16 +96,51 @@ class Generation:
         self._go_on(sequence)
 
     def settle(self, sequence: Sequence, rows: NDArray[np.float32], first_index: int) -> None:
-        """Sample from the last row, then force; earlier rows are only for logprobs."""
+        """Sample from the row of the last token, force, and check the guesses behind it.
+
+        Rows of earlier tokens are only for logprobs.
+        """
+        n_known = len(rows) - len(sequence.guesses)
         if self.request.logprobs:
-            first = sequence.n_cached - len(rows)
-            self._trace.known(rows, sequence.tokens[first + 1 :])
+            first = sequence.n_cached - n_known
+            self._trace.known(rows[:n_known], sequence.tokens[first + 1 :])
             sequence.logits_from = sequence.n_cached
         if sequence.n_pending:
             return
         if self._ended is None:
-            self._advance(sequence, rows[-1], first_index + len(rows) - 1)
+            self._advance(sequence, rows[n_known - 1], first_index + n_known - 1)
+            self._check_guesses(sequence, rows[n_known:], first_index + n_known)
         self._go_on(sequence)
+
+    def _check_guesses(
+        self, sequence: Sequence, rows: NDArray[np.float32], first_index: int
+    ) -> None:
+        """Go on over the guesses for as long as they are what is written anyway.
+
+        `rows` are those behind each guess. Every token is chosen as it would be without guesses,
+        by the whole chain and from the same logits, and then compared: so the answer is the same
+        (sample and match, reference implementations call it exact match verification).
+        """
+        guesses, n_right, n_decided = sequence.guesses, 0, 1
+        n_before = sequence.n_cached
+        while True:
+            new = sequence.tokens[sequence.n_cached :]
+            n_same = _n_common(new, guesses[n_right:])
+            if self.request.logprobs:
+                self._trace.known(rows[n_right : n_right + n_same], new[1:])
+            n_right += n_same
+            sequence.n_cached += n_same
+            if not n_same or sequence.n_pending or self._ended is not None:
+                break
+            if self.matcher is not None and self.masks is not None:
+                self.mask = self.masks.one(self.matcher)
+            self._advance(sequence, rows[n_right - 1], first_index + n_right - 1)
+            n_decided += 1
+        if n_right < len(guesses):
+            assert self.context is not None
+            self.context.truncate(sequence.seq_id, sequence.n_cached)
+        n_tokens = len(sequence.tokens) - n_before
+        self.guessing.took(len(guesses), n_right, n_tokens, n_decided)
 
     def _advance(self, sequence: Sequence, row: NDArray[np.float32], batch_index: int) -> None:
         """Write the next token, whatever it is, and those that are forced behind it."""
@@ -276,6 +320,7 @@ class Generation:
                 report=self.matcher.report if self.matcher else None,
                 cut=self._cut,
                 thought=self._thought,
+                speculation=self.guessing.report(),
             )
         )
 
@@ -313,3 +358,13 @@ class Generation:
     def close(self) -> None:
         """Free the sampler chain."""
         self._chooser.close()
+
+
+def _n_common(left: list[int], right: list[int]) -> int:
+    """How many tokens both begin with."""
+    n = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        n += 1
+    return n

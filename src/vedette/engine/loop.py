@@ -19,17 +19,18 @@ from vedette.errors import (
 )
 
 from .cells import Cells, Start
-from .constraint.matcher import MaskTable
 from .embed import EmbedWork
 from .generate import Generation
-from .llama.batch import Batch
 from .llama.context import Context, ContextSpec
 from .llama.model import Model
 from .options import EngineOptions
 from .plan import Slice, plan
 from .score import RootWork
 from .sequence import Sequence
+from .speculation.speculator import Speculator
+from .speculation.step_times import StepTimes
 from .stats import EngineStats
+from .step import Step
 
 
 class Loop:
@@ -52,8 +53,9 @@ class Loop:
         self._closing = False
         self._failure: EngineFailed | None = None
         self._open(min(options.cells, max_cells))
-        self._batch = Batch(options.batch_tokens)
-        self._masks = MaskTable(options.n_outputs, model.n_vocab)
+        times = StepTimes(options.curve)
+        self._batch = Step(options.batch_tokens, options.n_outputs, model.n_vocab, times)
+        self._speculator = Speculator(times)
         self._thread = threading.Thread(target=self._run, name="vedette-engine", daemon=True)
         self._thread.start()
 
@@ -120,15 +122,17 @@ class Loop:
         started = time.perf_counter()
         self._drop_ended()
         self._admit()
+        self._speculator.guess(self._live, self._options.batch_tokens)
         slices = plan(self._live, self._options.batch_tokens, self._options.n_outputs)
         if not slices:
             return
-        rows, decode_s = self._decode(slices)
+        rows = self._decode(slices)
         if rows is None:
             return
         self._settle(slices, rows)
         step_s = time.perf_counter() - started
-        self.stats.record(self._batch.n_tokens, len(rows), decode_s, step_s)
+        n_tokens = sum(part.n_tokens + part.n_guesses for part in slices)
+        self.stats.record(n_tokens, len(rows), self._batch.decode_s, step_s)
 
     def _drop_ended(self) -> None:
         """Take out what was cancelled or is too late, queued or live."""
@@ -221,25 +225,17 @@ class Loop:
             branch.start = Start(seq_id, branch.n_cached, None, 0)
             self._live.append(branch)
 
-    def _decode(self, slices: list[Slice]) -> tuple[NDArray[np.float32] | None, float]:
+    def _decode(self, slices: list[Slice]) -> NDArray[np.float32] | None:
         """Run the step's batch; the logits' view, or None when llama.cpp failed."""
-        self._batch.clear()
-        for part in slices:
-            sequence = part.sequence
-            tokens = sequence.tokens[sequence.n_cached : sequence.n_cached + part.n_tokens]
-            self._batch.add(sequence.seq_id, tokens, sequence.n_cached, part.n_wanted)
-        began = time.perf_counter()
         try:
-            self._context.decode(self._batch)
+            rows = self._batch.decode(self._context, slices)
         except EngineFailed as error:
             for part in slices:
                 self._fail(part.sequence, error)
-            return None, 0.0
-        decode_s = time.perf_counter() - began
+            return None
         for part in slices:
             self._advance(part.sequence, part.n_tokens)
-        n_outputs = sum(part.n_wanted for part in slices)
-        return self._context.logits(n_outputs), decode_s
+        return rows
 
     def _advance(self, sequence: Sequence, n_tokens: int) -> None:
         sequence.n_cached += n_tokens
@@ -247,39 +243,27 @@ class Loop:
             self._cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
 
     def _settle(self, slices: list[Slice], rows: NDArray[np.float32]) -> None:
-        self._prepare_masks(slices)
+        self._batch.prepare_masks(self._context, slices)
         row = index = 0
         for part in slices:
             sequence = part.sequence
-            index += part.n_tokens
-            if not part.n_wanted:
+            index += part.n_tokens + part.n_guesses
+            n_wanted = part.n_wanted + part.n_guesses
+            if not n_wanted:
                 continue
-            own = rows[row : row + part.n_wanted]
-            row += part.n_wanted
+            own = rows[row : row + n_wanted]
+            row += n_wanted
             if sequence.start is None:  # its request failed earlier in this step
                 continue
             sequence.first_logits_at = sequence.first_logits_at or time.monotonic()
             try:
-                sequence.work.settle(sequence, own, index - part.n_wanted)
+                sequence.work.settle(sequence, own, index - n_wanted)
             except Exception as error:  # whatever went wrong is this request's answer
                 typed = error if isinstance(error, VedetteError) else _internal_error(error)
                 self._fail(sequence, typed)
                 continue
             self._after(sequence)
         self._live = [s for s in self._live if not s.finished]
-
-    def _prepare_masks(self, slices: list[Slice]) -> None:
-        """Compute the masks of all sequences that will sample, together."""
-        sampling: list[Generation] = []
-        for part in slices:
-            work = part.sequence.work
-            if isinstance(work, Generation):
-                work.context, work.mask = self._context, None
-                if work.matcher is not None and part.n_wanted and not part.sequence.n_pending:
-                    sampling.append(work)
-        masks = self._masks.fill([work.matcher for work in sampling if work.matcher is not None])
-        for i, work in enumerate(sampling):
-            work.mask = masks[i]
 
     def _after(self, sequence: Sequence) -> None:
         """Fork what asks for it; release what has ended."""

@@ -1,0 +1,94 @@
+"""What guessing did for one answer, and how it will be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from vedette.types import Speculation
+
+from .acceptance import POSITIONS, Acceptance
+from .ngram import NgramIndex
+from .policy import Policy
+
+
+@dataclass(slots=True)
+class Try:
+    """The guesses of one sequence that are in the step under way."""
+
+    source: str
+    acceptance: Acceptance
+    extra_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Guessing:
+    """The state of one answer's guesses. Made by the engine, used by its loop only."""
+
+    policy: Policy
+    why_not: str = ""
+    index: NgramIndex = field(default_factory=NgramIndex)
+    acceptance: dict[str, Acceptance] = field(default_factory=dict)
+    now: Try | None = None
+    token_s: float = 0.0
+    guess_s: float = 0.0
+    best_case: float = 0.0
+    _steps: int = 0
+    _tokens: int = 0
+    _sources: dict[str, list[int]] = field(default_factory=dict)
+    _positions: list[list[int]] = field(default_factory=list)
+    _plain_s: float = 0.0
+    _spent_s: float = 0.0
+
+    def took(self, n_guessed: int, n_right: int, n_tokens: int, n_decided: int) -> None:
+        """A step brought `n_tokens`, of which `n_decided` would each have taken a step.
+
+        Of its guesses the first `n_right` were right.
+        """
+        self._steps += 1
+        self._tokens += n_tokens
+        self._plain_s += n_decided * self.token_s
+        self._spent_s += self.token_s
+        attempt, self.now = self.now, None
+        if not n_guessed or attempt is None:
+            return
+        self._spent_s += attempt.extra_s
+        attempt.acceptance.add(n_guessed, n_right)
+        counts = self._sources.setdefault(attempt.source, [0, 0])
+        counts[0] += n_guessed
+        counts[1] += n_right
+        for position in range(min(n_right + 1, n_guessed, 4 * POSITIONS)):
+            if position == len(self._positions):
+                self._positions.append([0, 0])
+            self._positions[position][0] += 1
+            self._positions[position][1] += position < n_right
+
+    def report(self) -> Speculation:
+        """The account of the whole answer."""
+        guessed, right = (sum(counts[i] for counts in self._sources.values()) for i in (0, 1))
+        speedup = self._plain_s / self._spent_s if self._spent_s else 1.0
+        return Speculation(
+            policy=str(self.policy),
+            steps=self._steps,
+            tokens=self._tokens,
+            guessed=guessed,
+            right=right,
+            sources=tuple((name, n, of) for name, (n, of) in self._sources.items()),
+            by_position=tuple((n, of) for n, of in self._positions),
+            guess_ms=self.guess_s * 1e3,
+            speedup=speedup,
+            verdict=self._verdict(guessed, right, speedup),
+        )
+
+    def _verdict(self, guessed: int, right: int, speedup: float) -> str:
+        if self.why_not:
+            return f"off: {self.why_not}"
+        if self.policy.kind == "off":
+            return "off: asked for"
+        if not guessed:
+            return "off: nothing to guess from, or no guess promised to pay"
+        names = " and ".join(self._sources)
+        told = f"{names}: {right} of {guessed} guesses right"
+        per_step = self._tokens / self._steps if self._steps else 0.0
+        if speedup < 1:
+            return f"{told}; about {1 - speedup:.0%} of the speed lost"
+        return f"{told}, {per_step:.1f} tokens a step; about {speedup:.2f} times the speed without"
