@@ -27,6 +27,7 @@ from .options import EngineOptions
 from .plan import Slice, plan
 from .score import RootWork
 from .sequence import Sequence
+from .speculation.ngram import NgramSource
 from .speculation.speculator import Speculator
 from .speculation.step_times import StepTimes
 from .stats import EngineStats
@@ -55,7 +56,7 @@ class Loop:
         self._open(min(options.cells, max_cells))
         times = StepTimes(options.curve)
         self._batch = Step(options.batch_tokens, options.n_outputs, model.n_vocab, times)
-        self._speculator = Speculator(times)
+        self._speculator = Speculator(times, [NgramSource()])
         self._thread = threading.Thread(target=self._run, name="vedette-engine", daemon=True)
         self._thread.start()
 
@@ -111,6 +112,7 @@ class Loop:
         for sequence in waiting:
             sequence.work.fail(self._failure or Cancelled("the engine was closed"))
         self._live, self._forks = [], deque()
+        self._speculator.close()
         self._context.close()
 
     def _has_work(self) -> bool:

@@ -20,7 +20,7 @@ MEASURED = CostCurve.of(
 
 
 def offer(rate: float, n: int = 15, cost_s: float = 0.0) -> Offer:
-    return Offer("ngram", Acceptance(rate).expected(n), cost_s)
+    return Offer("ngram", tuple(Acceptance(rate).expected(n)), cost_s)
 
 
 def chosen(curve: CostCurve, *offers: Offer, n_others: int = 0) -> int:
@@ -47,7 +47,7 @@ def test_high_acceptance_does_not_pay_where_the_guesses_are_dear():
 
 
 def test_the_better_source_is_taken():
-    (choice,) = Governor().choose(FLAT, 1, 0, [[offer(0.5), Offer("draft", [0.9, 1.8, 2.7])]])
+    (choice,) = Governor().choose(FLAT, 1, 0, [[offer(0.5), Offer("draft", (0.9, 1.8, 2.7))]])
     assert choice is not None
     assert choice.offer.source == "draft"
 

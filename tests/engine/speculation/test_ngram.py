@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.engine.speculation.ngram import (
+from vedette.engine.speculation.ngram_index import (
     LEAST_MATCH,
     MOST_MATCH,
     NEWEST,

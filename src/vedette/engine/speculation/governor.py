@@ -11,7 +11,7 @@ MARGIN = 0.02
 """Guesses must promise so much more than none: less is within what is known of the costs."""
 PROBE_SHARE = 0.01
 """Of the time, so much may be lost to find out whether guesses have become worth it."""
-MOST_SAVED_STEPS = 4.0
+MOST_SAVED_STEPS = 64.0
 LADDER = (1, 2, 3, 4, 5, 6, 7, 8, 11, 15, 19, 23, 27, 31)
 """Numbers of guesses that are compared."""
 
@@ -21,12 +21,15 @@ class Offer:
     """What a source could guess for one sequence: at most `len(taken)` tokens.
 
     `taken[k - 1]` is how many of k guesses will be right, by expectation; `cost_s` is what one
-    guess takes to make.
+    guess takes to make, `entry_s` what comes before the first, `spread_s` the part of it that
+    this step is to earn.
     """
 
     source: str
-    taken: Sequences[float]
+    taken: tuple[float, ...]
     cost_s: float = 0.0
+    entry_s: float = 0.0
+    spread_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,9 @@ class Governor:
                         if n > len(offer.taken):
                             break
                         value = step.goodput(
-                            n_all + n, gain + offer.taken[n - 1], cost_s + n * offer.cost_s
+                            n_all + n,
+                            gain + offer.taken[n - 1],
+                            cost_s + n * offer.cost_s + offer.spread_s,
                         )
                         if value > limit:
                             limit, found = value, (i, Chosen(offer, n))
@@ -80,7 +85,7 @@ class Governor:
             chosen[i] = choice
             n_all += choice.n
             gain += choice.offer.taken[choice.n - 1]
-            cost_s += choice.n * choice.offer.cost_s
+            cost_s += choice.n * choice.offer.cost_s + choice.offer.spread_s
         self._saved_s = min(
             self._saved_s + PROBE_SHARE * step.plain_s, MOST_SAVED_STEPS * step.plain_s
         )
@@ -93,7 +98,7 @@ class Governor:
     ) -> None:
         """Make the cheapest guesses that teach something, once what they lose has been saved."""
         options = [
-            (step.loss_s(n, offer.taken[n - 1], n * offer.cost_s), -n, i, offer)
+            (step.loss_s(n, offer.taken[n - 1], n * offer.cost_s + offer.entry_s), -n, i, offer)
             for i, offers in enumerate(asks)
             for offer in offers
             for n in LADDER[:3]

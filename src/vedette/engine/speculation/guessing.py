@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from vedette.types import Speculation
 
 from .acceptance import POSITIONS, Acceptance
-from .ngram import NgramIndex
+from .ngram_index import NgramIndex
 from .policy import Policy
 
 
@@ -31,13 +31,18 @@ class Guessing:
     now: Try | None = None
     token_s: float = 0.0
     guess_s: float = 0.0
-    best_case: float = 0.0
     _steps: int = 0
     _tokens: int = 0
     _sources: dict[str, list[int]] = field(default_factory=dict)
     _positions: list[list[int]] = field(default_factory=list)
     _plain_s: float = 0.0
     _spent_s: float = 0.0
+
+    def acceptance_of(self, name: str, parent: Acceptance) -> Acceptance:
+        """The counts of a kind of guess in this answer; they begin with those of all answers."""
+        if name not in self.acceptance:
+            self.acceptance[name] = Acceptance(parent.prior, parent)
+        return self.acceptance[name]
 
     def took(self, n_guessed: int, n_right: int, n_tokens: int, n_decided: int) -> None:
         """A step brought `n_tokens`, of which `n_decided` would each have taken a step.

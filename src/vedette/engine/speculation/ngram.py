@@ -2,70 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence as Sequences
 
-LEAST_MATCH = 2
-MOST_MATCH = 32
-NEWEST = 8
-"""So many of the latest places with the same two tokens are compared."""
+from vedette.engine.generate import Generation
+from vedette.engine.sequence import Sequence
 
+from .acceptance import Acceptance
+from .ngram_index import MOST_MATCH, continuation
+from .source import Proposal
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where a text goes on as another place did: tokens from `at` on, `n_match` before it alike."""
-
-    at: int
-    n_match: int
+PRIORS = ((2, 0.3), (3, 0.45), (5, 0.6), (8, 0.7), (16, 0.8), (MOST_MATCH, 0.9))
+"""The longer the match, the likelier it goes on: matches up to so many tokens, and the rate to
+begin with, before any was checked."""
 
 
-@dataclass(slots=True)
-class NgramIndex:
-    """The places of every two neighbouring tokens of a sequence, grown with it.
+class NgramSource:
+    """Implements `Source`: the prompt and the answer so far, as one text."""
 
-    Prompt lookup (Saxena 2023, "Prompt Lookup Decoding") with the longest of the latest matches.
-    """
+    name = "ngram"
 
-    _places: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    _n_seen: int = 0
+    def __init__(self) -> None:
+        self._acceptance = [Acceptance(prior) for _, prior in PRIORS]
 
-    def find(self, tokens: list[int]) -> Found | None:
-        """The place most like the end of `tokens`, which must have grown since the last call.
-
-        Of the latest places with the last two tokens the one with the longest match, up to
-        `MOST_MATCH` tokens; the latest of equals. None where these two never stood before.
-        """
-        if len(tokens) < self._n_seen:  # an answer was taken back: its end is another now
-            self._places.clear()
-            self._n_seen = 0
-        self._grow(tokens)
-        if len(tokens) < LEAST_MATCH:
+    def propose(self, sequence: Sequence, work: Generation, most: int) -> Proposal | None:
+        """See `Source.propose`; what the constraint forbids is cut off."""
+        index = work.guessing.index
+        found = index.find(sequence.tokens)
+        if found is None:
             return None
-        places = self._places.get((tokens[-2], tokens[-1]))
-        if not places:
+        tokens = continuation(sequence.tokens, found.at, most)
+        if work.matcher is not None:
+            del tokens[work.matcher.n_legal(tokens) :]
+        if not tokens:
             return None
-        best = Found(0, 0)
-        for at in reversed(places[-NEWEST:]):
-            n_match = _n_alike(tokens, at)
-            if n_match > best.n_match:
-                best = Found(at, n_match)
-        return best
+        acceptance = self._of(work, found.n_match)
+        return Proposal(self.name, sequence, work, acceptance, len(tokens), tokens=tokens)
 
-    def _grow(self, tokens: list[int]) -> None:
-        """Note all places but the very end, which would find itself."""
-        for at in range(max(LEAST_MATCH, self._n_seen), len(tokens)):
-            self._places.setdefault((tokens[at - 2], tokens[at - 1]), []).append(at)
-        self._n_seen = max(self._n_seen, len(tokens))
+    def _of(self, work: Generation, n_match: int) -> Acceptance:
+        """The counts of matches as long as this one, in this answer."""
+        i = next(i for i, (most, _) in enumerate(PRIORS) if n_match <= most)
+        return work.guessing.acceptance_of(f"ngram, {PRIORS[i][0]} alike", self._acceptance[i])
 
+    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[list[int]]:
+        """See `Source.guess`."""
+        return [proposal.tokens[:n] for proposal, n in chosen]
 
-def _n_alike(tokens: list[int], at: int) -> int:
-    """How many tokens before `at` are those before the end, `MOST_MATCH` at most."""
-    n, most = LEAST_MATCH, min(MOST_MATCH, at)
-    while n < most and tokens[at - 1 - n] == tokens[-1 - n]:
-        n += 1
-    return n
-
-
-def continuation(tokens: list[int], at: int, n: int) -> list[int]:
-    """The `n` tokens from `at` on; past the end it goes on with itself, as a repetition does."""
-    period = len(tokens) - at
-    return [tokens[at + i % period] for i in range(n)]
+    def close(self) -> None:
+        """Nothing is held."""

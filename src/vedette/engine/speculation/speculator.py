@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Sequences
 
+from vedette.engine.curve import CostCurve
 from vedette.engine.generate import Generation
 from vedette.engine.sequence import Sequence
 
-from .acceptance import Acceptance
 from .governor import Governor, Offer
-from .guessing import Guessing, Try
-from .ngram import MOST_MATCH, Found, continuation
+from .guessing import Try
 from .policy import MOST_GUESSES
+from .source import Proposal, Source
 from .step_times import StepTimes
 
-NGRAM_PRIORS = ((2, 0.3), (3, 0.45), (5, 0.6), (8, 0.7), (16, 0.8), (MOST_MATCH, 0.9))
-"""The longer the match, the likelier it goes on: matches up to so many tokens, and the rate to
-begin with, before any was checked."""
+HORIZON = 16
+"""What a source costs before its first guess may be spread over so many steps."""
 
 
 class Speculator:
     """Puts guesses on the sequences that are writing. On the loop's thread only."""
 
-    def __init__(self, times: StepTimes) -> None:
+    def __init__(self, times: StepTimes, sources: Iterable[Source]) -> None:
         self._times = times
+        self._sources = {source.name: source for source in sources}
         self._governor = Governor()
-        self._ngrams = [Acceptance(prior) for _, prior in NGRAM_PRIORS]
 
     def guess(self, live: Sequences[Sequence], batch_tokens: int) -> None:
         """Set the guesses of the coming step."""
-        writing = []
+        writing: list[tuple[Sequence, Generation]] = []
         for sequence in live:
             sequence.guesses = []
             work = sequence.work
@@ -41,77 +41,81 @@ class Speculator:
             return
         n_decoding = sum(sequence.n_pending for sequence in live if not sequence.in_prompt)
         n_prompt = sum(sequence.n_pending for sequence in live if sequence.in_prompt)
-        n_others = min(n_prompt, batch_tokens - n_decoding)
+        n_others = max(0, min(n_prompt, batch_tokens - n_decoding))
         token_s = curve.seconds(n_decoding) / len(writing)
-        asking: list[_Ask] = []
+        asks: list[list[Proposal]] = []
+        fixed: list[tuple[Proposal, int]] = []
         for sequence, work in writing:
             work.guessing.token_s = token_s
-            ask = self._ask(sequence, work)
-            if ask is not None:
-                asking.append(ask)
-        free = [ask for ask in asking if ask.guessing.policy.kind == "auto"]
-        chosen = self._governor.choose(
-            curve, n_decoding, max(0, n_others), [ask.offers for ask in free]
-        )
-        for ask in asking:
-            if ask.guessing.policy.kind == "fixed":
-                self._put(ask, len(ask.tokens))
-        for ask, choice in zip(free, chosen, strict=True):
-            if choice is not None:
-                self._put(ask, choice.n)
-                now = ask.guessing.now
-                assert now is not None
-                now.extra_s = curve.seconds(n_decoding + choice.n) - curve.seconds(n_decoding)
+            proposals = self._proposals(sequence, work)
+            if work.guessing.policy.kind == "fixed":
+                fixed += [(proposal, proposal.most) for proposal in proposals]
+            elif proposals:
+                asks.append(proposals)
+        chosen = [*fixed, *self._choose(curve, n_decoding, n_others, asks)]
+        self._put(chosen, curve, n_decoding)
 
-    def _ask(self, sequence: Sequence, work: Generation) -> _Ask | None:
-        """What could be guessed for a sequence; None if nothing."""
-        guessing = work.guessing
-        if guessing.policy.kind == "off":
-            return None
+    def _proposals(self, sequence: Sequence, work: Generation) -> list[Proposal]:
+        """What the sources could guess for a sequence."""
+        policy = work.guessing.policy
         # The last token of an answer is never worth a guess behind it.
         most = min(MOST_GUESSES, sequence.n_total - len(sequence.tokens) - 1)
-        if guessing.policy.kind == "fixed":
-            most = min(most, guessing.policy.n)
-        if most < 1:
-            return None
+        if policy.kind == "fixed":
+            most = min(most, policy.n)
+        if policy.kind == "off" or most < 1:
+            return []
         began = time.perf_counter()
-        found = guessing.index.find(sequence.tokens)
-        tokens = continuation(sequence.tokens, found.at, most) if found else []
-        if tokens and work.matcher is not None:
-            del tokens[work.matcher.n_legal(tokens) :]
-        guessing.guess_s += time.perf_counter() - began
-        if not tokens or found is None:
-            return None
-        return _Ask(sequence, guessing, tokens, self._acceptance(guessing, found))
+        proposals = [
+            proposal
+            for name, source in self._sources.items()
+            if policy.source in (None, name)
+            and (proposal := source.propose(sequence, work, most)) is not None
+        ]
+        work.guessing.guess_s += time.perf_counter() - began
+        return proposals
 
-    def _acceptance(self, guessing: Guessing, found: Found) -> Acceptance:
-        """The counts of matches as long as this one, in this answer."""
-        i = next(i for i, (most, _) in enumerate(NGRAM_PRIORS) if found.n_match <= most)
-        name = f"ngram {NGRAM_PRIORS[i][0]}"
-        if name not in guessing.acceptance:
-            parent = self._ngrams[i]
-            guessing.acceptance[name] = Acceptance(parent.prior, parent)
-        return guessing.acceptance[name]
+    def _choose(
+        self, curve: CostCurve, n_decoding: int, n_others: int, asks: list[list[Proposal]]
+    ) -> list[tuple[Proposal, int]]:
+        offers: list[dict[Offer, Proposal]] = [
+            {
+                Offer(
+                    own.source,
+                    tuple(own.acceptance.expected(own.most)),
+                    own.cost_s,
+                    own.entry_s,
+                    own.entry_s / HORIZON,
+                ): own
+                for own in proposals
+            }
+            for proposals in asks
+        ]
+        choices = self._governor.choose(curve, n_decoding, n_others, [tuple(own) for own in offers])
+        return [
+            (own[choice.offer], choice.n)
+            for own, choice in zip(offers, choices, strict=True)
+            if choice is not None
+        ]
 
-    def _put(self, ask: _Ask, n: int) -> None:
-        ask.sequence.guesses = ask.tokens[:n]
-        ask.guessing.now = Try("ngram", ask.acceptance)
+    def _put(self, chosen: list[tuple[Proposal, int]], curve: CostCurve, n_decoding: int) -> None:
+        """Have the guesses made, source by source, and put them on their sequences."""
+        by_source: Mapping[str, list[tuple[Proposal, int]]] = {
+            name: [one for one in chosen if one[0].source == name] for name in self._sources
+        }
+        for name, own in by_source.items():
+            if not own:
+                continue
+            began = time.perf_counter()
+            made = self._sources[name].guess(own)
+            each_s = (time.perf_counter() - began) / len(own)
+            for (proposal, _), tokens in zip(own, made, strict=True):
+                proposal.sequence.guesses = tokens
+                extra_s = curve.seconds(n_decoding + len(tokens)) - curve.seconds(n_decoding)
+                guessing = proposal.work.guessing
+                guessing.guess_s += each_s
+                guessing.now = Try(name, proposal.acceptance, extra_s + each_s)
 
-
-class _Ask:
-    """One sequence's guesses to choose from."""
-
-    def __init__(
-        self,
-        sequence: Sequence,
-        guessing: Guessing,
-        tokens: list[int],
-        acceptance: Acceptance,
-    ) -> None:
-        self.sequence = sequence
-        self.guessing = guessing
-        self.tokens = tokens
-        self.acceptance = acceptance
-        self.offers: list[Offer] = []
-        if guessing.policy.kind == "auto":
-            self.offers.append(Offer("ngram", acceptance.expected(len(tokens))))
+    def close(self) -> None:
+        """Free the sources."""
+        for source in self._sources.values():
+            source.close()
