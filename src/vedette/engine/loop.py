@@ -27,7 +27,9 @@ from .options import EngineOptions
 from .plan import Slice, plan
 from .score import RootWork
 from .sequence import Sequence
+from .speculation.draft_model import DraftSource
 from .speculation.ngram import NgramSource
+from .speculation.source import Source
 from .speculation.speculator import Speculator
 from .speculation.step_times import StepTimes
 from .stats import EngineStats
@@ -42,7 +44,9 @@ class Loop:
     needs it and nothing else is live.
     """
 
-    def __init__(self, model: Model, options: EngineOptions, max_cells: int) -> None:
+    def __init__(
+        self, model: Model, options: EngineOptions, max_cells: int, draft: Model | None = None
+    ) -> None:
         self.stats = EngineStats()
         self.max_cells = max_cells
         self._model = model
@@ -56,13 +60,13 @@ class Loop:
         self._open(min(options.cells, max_cells))
         times = StepTimes(options.curve)
         self._batch = Step(options.batch_tokens, options.n_outputs, model.n_vocab, times)
-        self._speculator = Speculator(times, [NgramSource()])
+        self._speculator = Speculator(times, self._sources(times, draft))
         self._thread = threading.Thread(target=self._run, name="vedette-engine", daemon=True)
         self._thread.start()
 
-    def _open(self, cells: int) -> None:
+    def _spec(self, cells: int) -> ContextSpec:
         options = self._options
-        spec = ContextSpec(
+        return ContextSpec(
             cells=cells,
             n_seq=options.n_seq,
             batch_tokens=options.batch_tokens,
@@ -70,8 +74,19 @@ class Loop:
             threads=options.threads,
             kv_type=options.kv_type,
         )
-        self._context = Context(self._model, spec)
-        self._cells = Cells(self._context, idle_cells=cells // 4, sharing=options.share_prefixes)
+
+    def _sources(self, times: StepTimes, draft: Model | None) -> list[Source]:
+        sources: list[Source] = [NgramSource()]
+        if draft is not None:
+            cells = min(self._options.cells, self.max_cells)
+            sources.append(DraftSource(draft, self._model, self._spec(cells), times))
+        return sources
+
+    def _open(self, cells: int) -> None:
+        self._context = Context(self._model, self._spec(cells))
+        self._cells = Cells(
+            self._context, idle_cells=cells // 4, sharing=self._options.share_prefixes
+        )
 
     def submit(self, sequence: Sequence) -> None:
         """Queue a sequence. Raises `InputTooLong` or `Overloaded` at once."""

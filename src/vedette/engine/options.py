@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
@@ -30,7 +31,8 @@ class EngineOptions:
     `width` sequences are answered at once. `cells` is the KV cache to begin with; it grows up to
     `max_context_tokens` (None: what the model was trained for and the memory holds).
     `use_forced` and `share_prefixes` exist to be switched off for comparison. `speculate` says who
-    guesses tokens (`auto`, `off`, `ngram:N`, `draft:N`), `curve` what a step is known to take.
+    guesses tokens (`auto`, `off`, `ngram:N`, `draft:N`), `draft` is the file of a smaller model of
+    the same vocabulary that may, `curve` what a step is known to take.
     """
 
     width: int = 8
@@ -45,6 +47,7 @@ class EngineOptions:
     use_forced: bool = True
     share_prefixes: bool = True
     speculate: str = "auto"
+    draft: Path | None = None
     curve: CostCurve | None = None
 
     def __post_init__(self) -> None:

@@ -86,6 +86,12 @@ class Matcher:
         self._check()
         return list(tokens)
 
+    def fork(self) -> Matcher:
+        """Another one at the same place, which goes its own way."""
+        twin = Matcher(self._compiled, self._endings)
+        twin._inner, twin._state = self._inner.deep_copy(), self._state
+        return twin
+
     def n_legal(self, tokens: Sequence[int]) -> int:
         """How many of these could be written one after the other from here."""
         return int(self._inner.validate_tokens(list(tokens)))

@@ -58,7 +58,7 @@ class Context:
         params.n_batch = params.n_ubatch = spec.batch_tokens + MOST_PADDING
         self.padding_id = spec.n_seq
         params.n_seq_max = spec.n_seq + 1
-        params.n_outputs_max = max(spec.n_outputs, spec.n_seq)
+        params.n_outputs_max = max(spec.n_outputs, spec.n_seq + 1)
         params.n_threads = params.n_threads_batch = spec.threads
         params.kv_unified = True
         # A windowed cache never recycles shared cells, so kept prefixes would fill it up.

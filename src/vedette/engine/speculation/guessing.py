@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from vedette.types import Speculation
 
 from .acceptance import POSITIONS, Acceptance
+from .governor import MARGIN
 from .ngram_index import NgramIndex
 from .policy import Policy
 
@@ -31,6 +32,8 @@ class Guessing:
     now: Try | None = None
     token_s: float = 0.0
     guess_s: float = 0.0
+    draft_at_best: float = 0.0
+    draft_rate: float = 0.0
     _steps: int = 0
     _tokens: int = 0
     _sources: dict[str, list[int]] = field(default_factory=dict)
@@ -85,15 +88,26 @@ class Guessing:
         )
 
     def _verdict(self, guessed: int, right: int, speedup: float) -> str:
-        if self.why_not:
+        if self.why_not and not guessed:
             return f"off: {self.why_not}"
         if self.policy.kind == "off":
             return "off: asked for"
         if not guessed:
-            return "off: nothing to guess from, or no guess promised to pay"
+            return self._why_none()
         names = " and ".join(self._sources)
         told = f"{names}: {right} of {guessed} guesses right"
         per_step = self._tokens / self._steps if self._steps else 0.0
         if speedup < 1:
             return f"{told}; about {1 - speedup:.0%} of the speed lost"
         return f"{told}, {per_step:.1f} tokens a step; about {speedup:.2f} times the speed without"
+
+    def _why_none(self) -> str:
+        """Why no guess was made though they were welcome."""
+        if not self.draft_at_best:
+            return "off: nothing to guess from, or no guess promised to pay"
+        if self.draft_at_best <= 1 + MARGIN:
+            return (
+                "off: even with every guess right, the draft would bring "
+                f"{self.draft_at_best:.2f} times the speed without"
+            )
+        return f"off: with {self.draft_rate:.0%} of its guesses right the draft does not pay here"
