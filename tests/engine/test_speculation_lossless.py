@@ -16,11 +16,11 @@ from engine_helpers import (
     assert_same_but_for_ties,
     small_options,
 )
-from tiny_gguf import build_tiny
 
+from tiny_gguf import build_tiny
 from vedette.engine.core import EngineCore
 from vedette.errors import InputError
-from vedette.types import Completion, Constraint, Request, Sampling
+from vedette.types import Completion, Constraint, Sampling
 
 POLICIES = ("ngram:1", "ngram:15", "draft:1", "draft:4", "auto")
 SCHEMA = Constraint(
@@ -157,11 +157,13 @@ def test_a_memory_that_cannot_roll_back_says_so(tiny_models: dict[str, Path], ki
 
 def test_a_draft_of_another_vocabulary_is_refused(tiny_full: Path, tmp_path: Path) -> None:
     draft = build_tiny("full", tmp_path / "large.gguf", n_vocab=1000)
-    with pytest.raises(InputError, match="cannot guess for tiny-full.gguf: they have 1,000 and"):
+    with pytest.raises(InputError, match="they have 1,000 and"):
         EngineCore(tiny_full, small_options(draft=draft))
 
 
 def test_a_draft_that_is_not_there_cannot_be_fixed(tiny_full: Path) -> None:
-    with EngineCore(tiny_full, small_options()) as engine:
-        with pytest.raises(InputError, match="there is no draft model"):
-            engine.submit(ask("in the", speculate="draft:4"))
+    with (
+        EngineCore(tiny_full, small_options()) as engine,
+        pytest.raises(InputError, match="there is no draft model"),
+    ):
+        engine.submit(ask("in the", speculate="draft:4"))
