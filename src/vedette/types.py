@@ -102,7 +102,7 @@ class Request:
     `think` is for models that think before they answer: `off`, `free`, or the most tokens of the
     thought. The constraint holds from the end of the thought on, and `max_tokens` counts from
     there. `tier` says which of several backends answers, counted from the smallest. `speculate`
-    is `auto`, `off`, `ngram:N` or `draft:N` in place of the engine's own setting.
+    is `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N` in place of the engine's own setting.
     """
 
     prompt: Prompt

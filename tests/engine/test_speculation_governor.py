@@ -123,6 +123,6 @@ def test_a_policy_that_is_none_is_refused(text):
         Policy.of(text)
 
 
-@pytest.mark.parametrize("text", ["auto", "off", "ngram:4", "draft:31"])
+@pytest.mark.parametrize("text", ["auto", "off", "ngram:4", "draft:31", "drawn:2"])
 def test_a_policy_reads_as_it_is_written(text):
     assert str(Policy.of(text)) == text

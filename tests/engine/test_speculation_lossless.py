@@ -98,6 +98,8 @@ def test_an_answer_is_that_without_guesses(
     with_logprobs = answer(engine, replace(request, speculate=policy, logprobs=True))
     assert_same_but_for_ties(right, with_logprobs)
     assert guessed.text == with_logprobs.text
+    if request.sampling.temperature > 0:  # a draw is no tie: the same seed, the same text
+        assert guessed.text == right.text
     for a, b in zip(right.logprobs, with_logprobs.logprobs, strict=False):
         if a.token_id != b.token_id:
             break
@@ -125,6 +127,19 @@ def test_a_draft_that_is_right_saves_steps(target: Path) -> None:
     assert told.tokens_per_step > 4
     assert told.by_position[0] == (told.by_position[0][0],) * 2
     assert "draft" in told.verdict
+
+
+def test_drawn_guesses_are_right_as_often_as_they_can_be(target: Path) -> None:
+    """A draft that is the model itself, drawing from all but the same distribution."""
+    sampling = Sampling(temperature=1.0, seed=1, top_k=20, top_p=1.0, min_p=0.0)
+    request = ask("the server", max_tokens=40, sampling=sampling)
+    with EngineCore(target, small_options(draft=target)) as engine:
+        drawn = answer(engine, replace(request, speculate="drawn:4")).speculation
+        matched = answer(engine, replace(request, speculate="draft:4")).speculation
+    assert drawn is not None
+    assert matched is not None
+    assert drawn.right > 0.95 * drawn.guessed
+    assert matched.right < 0.8 * matched.guessed
 
 
 def test_rejected_guesses_are_counted_by_position(tiny_full: Path, tmp_path: Path) -> None:

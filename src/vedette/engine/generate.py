@@ -108,7 +108,7 @@ class Generation:
         if sequence.n_pending:
             return
         if self._ended is None:
-            self._advance(sequence, rows[n_known - 1], first_index + n_known - 1)
+            self._advance(sequence, rows[n_known - 1], first_index + n_known - 1, 0)
             self._check_guesses(sequence, rows[n_known:], first_index + n_known)
         self._go_on(sequence)
 
@@ -118,8 +118,8 @@ class Generation:
         """Go on over the guesses for as long as they are what is written anyway.
 
         `rows` are those behind each guess. Every token is chosen as it would be without guesses,
-        by the whole chain and from the same logits, and then compared: so the answer is the same
-        (sample and match, reference implementations call it exact match verification).
+        by the whole chain and from the same logits, and then compared; so the answer is the same.
+        Where a guess was drawn at random, its distribution is.
         """
         guesses, n_right, n_decided = sequence.guesses, 0, 1
         n_before = sequence.n_cached
@@ -134,7 +134,7 @@ class Generation:
                 break
             if self.matcher is not None and self.masks is not None:
                 self.mask = self.masks.one(self.matcher)
-            self._advance(sequence, rows[n_right - 1], first_index + n_right - 1)
+            self._advance(sequence, rows[n_right - 1], first_index + n_right - 1, n_right)
             n_decided += 1
         if n_right < len(guesses):
             assert self.context is not None
@@ -142,13 +142,19 @@ class Generation:
         n_tokens = len(sequence.tokens) - n_before
         self.guessing.took(len(guesses), n_right, n_tokens, n_decided)
 
-    def _advance(self, sequence: Sequence, row: NDArray[np.float32], batch_index: int) -> None:
-        """Write the next token, whatever it is, and those that are forced behind it."""
+    def _advance(
+        self, sequence: Sequence, row: NDArray[np.float32], batch_index: int, n_guess: int
+    ) -> None:
+        """Write the next token, whatever it is, and those that are forced behind it.
+
+        The guess of this number, if there is one, was made for its place.
+        """
         self._trace.look_at(row)
         if self._breaks_loop(row, sequence):
             return
         self._check_mask(len(sequence.tokens))
-        choice = self._chooser.choose(row, self.mask, self.context, batch_index)
+        drawn = self.guessing.drawn(n_guess)
+        choice = self._chooser.choose(row, self.mask, self.context, batch_index, drawn)
         if self._thinking is not None:
             self._think(self._thinking, choice, sequence)
         elif choice.token in self._eog:

@@ -31,7 +31,7 @@ class EngineOptions:
     `width` sequences are answered at once. `cells` is the KV cache to begin with; it grows up to
     `max_context_tokens` (None: what the model was trained for and the memory holds).
     `use_forced` and `share_prefixes` exist to be switched off for comparison. `speculate` says who
-    guesses tokens (`auto`, `off`, `ngram:N`, `draft:N`), `draft` is the file of a smaller model of
+    guesses tokens (see `speculation.policy.Policy`), `draft` is the file of a smaller model of
     the same vocabulary that may, `curve` what a step is known to take.
     """
 

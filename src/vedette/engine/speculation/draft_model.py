@@ -9,17 +9,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from vedette.engine.choose import Drawn
 from vedette.engine.constraint.matcher import MaskTable, Matcher
 from vedette.engine.generate import Generation
 from vedette.engine.llama.batch import Batch
 from vedette.engine.llama.context import Context, ContextSpec
 from vedette.engine.llama.model import Model
-from vedette.engine.sampling import greedy
+from vedette.engine.sampling import greedy, mask_in_place
 from vedette.engine.sequence import Sequence
 from vedette.errors import EngineFailed
 
 from .acceptance import Acceptance
-from .source import Proposal
+from .draw import Draw
+from .source import Guesses, Proposal
 from .step_times import StepTimes
 
 PRIOR = 0.7
@@ -45,7 +47,9 @@ class _Run:
     pending: list[int]
     wanted: int
     matcher: Matcher | None
+    draw: Draw | None
     guesses: list[int] = field(default_factory=list)
+    drawn: list[Drawn] = field(default_factory=list)
 
 
 class DraftSource:
@@ -123,7 +127,7 @@ class DraftSource:
         work.guessing.draft_at_best = best
         work.guessing.draft_rate = acceptance.rate(0)
 
-    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[list[int]]:
+    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[Guesses]:
         """See `Source.guess`: all sequences together, a token each in every step."""
         runs = [self._run(proposal, n) for proposal, n in chosen]
         try:
@@ -132,10 +136,10 @@ class DraftSource:
         except EngineFailed as error:
             # The answer needs no guesses; it goes on without, and its account says why.
             self._failure = f"the draft model failed: {error}"
-            return [[] for _ in chosen]
+            return [Guesses([]) for _ in chosen]
         for run in runs:
             run.place.tokens += run.guesses[:-1]  # the last one is not in its cache
-        return [run.guesses for run in runs]
+        return [Guesses(run.guesses, tuple(run.drawn)) for run in runs]
 
     def _run(self, proposal: Proposal, n: int) -> _Run:
         sequence = proposal.sequence
@@ -149,7 +153,8 @@ class DraftSource:
         place.tokens = sequence.tokens[:]
         matcher = proposal.work.matcher
         pending = sequence.tokens[n_known:]
-        return _Run(place, pending, n, matcher.fork() if matcher else None)
+        draw = Draw.of(proposal.work)
+        return _Run(place, pending, n, matcher.fork() if matcher else None, draw)
 
     def _place_of(self, sequence: Sequence) -> _Place | None:
         return next((place for place in self._places if place.sequence is sequence), None)
@@ -217,13 +222,19 @@ class DraftSource:
             going = [i for i in going if len(runs[i].guesses) < runs[i].wanted]
 
     def _choose(self, run: _Run, row: NDArray[np.float32]) -> int | None:
-        """The likeliest token that the constraint allows; None where there is none."""
-        if run.matcher is None:
-            return int(row.argmax())
-        if run.matcher.must_end:
+        """The likeliest token that the constraint allows, or a drawn one; None if there is none."""
+        if run.matcher is not None and run.matcher.must_end:
             return None
-        token = greedy(row, self._masks.one(run.matcher))
-        run.matcher.accept(token)
+        mask = None if run.matcher is None else self._masks.one(run.matcher)
+        if run.draw is None:
+            token = greedy(row, mask)
+        else:
+            mask_in_place(row, mask)
+            drawn = run.draw.next(row)
+            run.drawn.append(drawn)
+            token = drawn.token
+        if run.matcher is not None:
+            run.matcher.accept(token)
         return token
 
     def close(self) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from vedette.engine.choose import Drawn
 from vedette.types import Speculation
 
 from .acceptance import POSITIONS, Acceptance
@@ -19,6 +22,7 @@ class Try:
     source: str
     acceptance: Acceptance
     extra_s: float = 0.0
+    drawn: tuple[Drawn, ...] = ()
 
 
 @dataclass(slots=True)
@@ -32,6 +36,7 @@ class Guessing:
     now: Try | None = None
     token_s: float = 0.0
     guess_s: float = 0.0
+    random: np.random.Generator | None = None
     draft_at_best: float = 0.0
     draft_rate: float = 0.0
     _steps: int = 0
@@ -46,6 +51,10 @@ class Guessing:
         if name not in self.acceptance:
             self.acceptance[name] = Acceptance(parent.prior, parent)
         return self.acceptance[name]
+
+    def drawn(self, n: int) -> Drawn | None:
+        """How the guess of this number in the step was drawn; None if it was not at random."""
+        return self.now.drawn[n] if self.now and n < len(self.now.drawn) else None
 
     def took(self, n_guessed: int, n_right: int, n_tokens: int, n_decided: int) -> None:
         """A step brought `n_tokens`, of which `n_decided` would each have taken a step.

@@ -9,7 +9,7 @@ from vedette.engine.sequence import Sequence
 
 from .acceptance import Acceptance
 from .ngram_index import MOST_MATCH, continuation
-from .source import Proposal
+from .source import Guesses, Proposal
 
 PRIORS = ((2, 0.3), (3, 0.45), (5, 0.6), (8, 0.7), (16, 0.8), (MOST_MATCH, 0.9))
 """The longer the match, the likelier it goes on: matches up to so many tokens, and the rate to
@@ -43,9 +43,9 @@ class NgramSource:
         i = next(i for i, (most, _) in enumerate(PRIORS) if n_match <= most)
         return work.guessing.acceptance_of(f"ngram, {PRIORS[i][0]} alike", self._acceptance[i])
 
-    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[list[int]]:
+    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[Guesses]:
         """See `Source.guess`."""
-        return [proposal.tokens[:n] for proposal, n in chosen]
+        return [Guesses(proposal.tokens[:n]) for proposal, n in chosen]
 
     def close(self) -> None:
         """Nothing is held."""

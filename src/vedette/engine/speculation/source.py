@@ -6,6 +6,7 @@ from collections.abc import Sequence as Sequences
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from vedette.engine.choose import Drawn
 from vedette.engine.generate import Generation
 from vedette.engine.sequence import Sequence
 
@@ -30,6 +31,14 @@ class Proposal:
     tokens: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    """Tokens that may come next; `drawn` says of each how, where they were drawn at random."""
+
+    tokens: list[int]
+    drawn: tuple[Drawn, ...] = ()
+
+
 class Source(Protocol):
     """Guesses tokens. Used on the loop's thread only."""
 
@@ -39,7 +48,7 @@ class Source(Protocol):
         """What it could guess; None if nothing. Cheap."""
         ...
 
-    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[list[int]]:
+    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[Guesses]:
         """So many guesses of each, made together; fewer where it knows no more."""
         ...
 

@@ -68,7 +68,7 @@ class Speculator:
         proposals = [
             proposal
             for name, source in self._sources.items()
-            if policy.source in (None, name)
+            if policy.source in ("", name)
             and (proposal := source.propose(sequence, work, most)) is not None
         ]
         work.guessing.guess_s += time.perf_counter() - began
@@ -108,12 +108,13 @@ class Speculator:
             began = time.perf_counter()
             made = self._sources[name].guess(own)
             each_s = (time.perf_counter() - began) / len(own)
-            for (proposal, _), tokens in zip(own, made, strict=True):
-                proposal.sequence.guesses = tokens
-                extra_s = curve.seconds(n_decoding + len(tokens)) - curve.seconds(n_decoding)
+            for (proposal, _), guesses in zip(own, made, strict=True):
+                proposal.sequence.guesses = guesses.tokens
+                n_all = n_decoding + len(guesses.tokens)
+                extra_s = curve.seconds(n_all) - curve.seconds(n_decoding) + each_s
                 guessing = proposal.work.guessing
                 guessing.guess_s += each_s
-                guessing.now = Try(name, proposal.acceptance, extra_s + each_s)
+                guessing.now = Try(name, proposal.acceptance, extra_s, guesses.drawn)
 
     def close(self) -> None:
         """Free the sources."""
