@@ -272,6 +272,7 @@ class Loop:
             row += n_wanted
             if sequence.start is None:  # its request failed earlier in this step
                 continue
+            n_before = sequence.n_cached
             sequence.first_logits_at = sequence.first_logits_at or time.monotonic()
             try:
                 sequence.work.settle(sequence, own, index - n_wanted)
@@ -279,6 +280,8 @@ class Loop:
                 typed = error if isinstance(error, VedetteError) else _internal_error(error)
                 self._fail(sequence, typed)
                 continue
+            self.stats.guessed += part.n_guesses
+            self.stats.guesses_right += max(0, sequence.n_cached - n_before)
             self._after(sequence)
         self._live = [s for s in self._live if not s.finished]
 
