@@ -97,6 +97,15 @@ class Settings(BaseSettings):
     )
     batch_tokens: int = Field(default=512, ge=1, description="Most tokens in one decode step.")
     kv_type: KvType = Field(default="f16", description="Type of the KV cache's numbers.")
+    draft: Auto[str] = Field(
+        default=None,
+        min_length=1,
+        description="A smaller model of the same vocabulary that may guess tokens; `auto` is none.",
+    )
+    speculate: str = Field(
+        default="auto",
+        description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",
+    )
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(
         default=1024, ge=1, description="Most requests waiting in an engine; more are refused."

@@ -30,7 +30,7 @@ from vedette.types import (
 
 
 def options_of(settings: Settings) -> EngineOptions:
-    """The engine options that the settings ask for."""
+    """The engine options that the settings ask for; the draft must be here."""
     return EngineOptions(
         width=settings.width,
         threads=settings.thread_count,
@@ -38,18 +38,21 @@ def options_of(settings: Settings) -> EngineOptions:
         batch_tokens=settings.batch_tokens,
         kv_type=settings.kv_type,
         max_queue=settings.max_queue,
+        speculate=settings.speculate,
+        draft=locate(settings.draft).path if settings.draft else None,
     )
 
 
 def fetch(settings: Settings, progress: Progress | None = None) -> None:
-    """Get the configured model unless it is here; with `offline` only look whether it is.
+    """Get the configured models unless they are here; with `offline` only look whether they are.
 
     Raises what `pull` and `locate` raise.
     """
-    if settings.offline:
-        locate(settings.model)
-    else:
-        pull(settings.model, progress=progress)
+    for model in filter(None, (settings.model, settings.draft)):
+        if settings.offline:
+            locate(model)
+        else:
+            pull(model, progress=progress)
 
 
 class LocalBackend:
@@ -125,8 +128,9 @@ class LocalBackend:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Nothing: what the engine does again it does unseen."""
-        return {}
+        """Tokens that were guessed, and those of them that were right."""
+        stats = self.engine.stats
+        return {"guessed_tokens": stats.guessed, "right_guesses": stats.guesses_right}
 
     def close(self) -> None:
         """End the engine and free the model."""
