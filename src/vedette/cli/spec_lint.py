@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.console import note, print_json
+from vedette.cli.job import PathOrStdin, check_paths
 from vedette.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ _STDIN = "-"
 
 
 def lint(
-    *targets: str,
+    *targets: PathOrStdin,
     help_file: Path | None = None,
     build: Literal["old", "between", "new"] | None = None,
     flavour: Literal["llama.cpp", "ik_llama.cpp"] | None = None,
-    run: bool = True,
+    no_run: bool = False,
     kind: Literal["command", "shell", "ini", "compose", "systemd"] | None = None,
     keep_behaviour: bool = False,
     fix: bool = False,
@@ -43,9 +44,9 @@ def lint(
         2026-05-12 (between), or since (new, the default).
     flavour
         Whose flags they are; a program or image of ik_llama.cpp is known by its path.
-    run
-        The llama-server that a command names is run with --help, and nothing else, if it is on
-        this machine; --run false leaves it alone.
+    no_run
+        Do not run the llama-server that a command names; else it is run with --help, and with
+        nothing else, if it is on this machine.
     kind
         What the files are, if their names and contents do not tell.
     keep_behaviour
@@ -57,7 +58,8 @@ def lint(
     """
     if not targets:
         raise InputError("nothing to look at", hint="give 'llama-server ...' or files")
-    wish = _wish(help_file, build, flavour, run=run)
+    check_paths(tuple(each for each in targets if not _has_blanks(each)), lint)
+    wish = _wish(help_file, build, flavour, run=not no_run)
     results = [
         _look(target, kind, wish, keep_behaviour=keep_behaviour, fix=fix) for target in targets
     ]
@@ -107,7 +109,7 @@ def _look(
         text, name = sys.stdin.read(), "stdin"
     elif path.is_file():
         text, name = read_text(path), target
-    elif kind in (None, "command") and (target.startswith("-") or any(map(str.isspace, target))):
+    elif kind in (None, "command") and _has_blanks(target):
         if fix:
             raise InputError("--fix changes files", hint="a command line is printed mended")
         return "", lint_command(target, wish, keep_behaviour=keep_behaviour)
@@ -122,6 +124,11 @@ def _look(
     if fix and mended.text != text:
         write_mended(path, text, mended.text)
     return name, mended
+
+
+def _has_blanks(target: str) -> bool:
+    """Whether it can be a command line, which is more than one word."""
+    return any(map(str.isspace, target))
 
 
 def _as_json(name: str, mended: Mended) -> dict[str, object]:

@@ -11,7 +11,7 @@ from vedette.models.gguf_facts import Facts
 from vedette.models.memory import estimate_memory
 
 from .case import Case
-from .draft_files import MODEL_NAMES, draft_path, facts_of, target_path
+from .draft_files import MODEL_NAMES, draft_path, facts_of, header_with_tokens, target_path
 from .vocabulary import vocabulary_problem
 
 _CONTEXT = ("-c", "--ctx-size")
@@ -26,6 +26,7 @@ def check_files(case: Case) -> None:
         return
     target, draft = _facts(case, target_path(case)), _facts(case, draft_path(case))
     if target is not None:
+        _head(case, target)
         _state(case, target)
     if target is not None and draft is not None:
         _vocabularies(case, target, draft)
@@ -52,10 +53,26 @@ def _vocabularies(case: Case, target: Facts, draft: Facts) -> None:
         option = next(iter(case.of_setting("model")), None)
         case.report(
             "vocabulary",
-            "error",
+            "silent",
             option,
-            f"{draft.path.name} cannot draft for {target.path.name}: {problem}",
+            f"{draft.path.name} cannot draft for {target.path.name}: {problem}; the server "
+            "serves without guesses, or stops",
             "take a draft of the same family, or --spec-type ngram-mod, which needs none",
+        )
+
+
+def _head(case: Case, target: Facts) -> None:
+    """MTP without a file of its own needs a head in the model."""
+    if "draft-mtp" not in case.types or case.has_draft:
+        return
+    metadata = header_with_tokens(target.path).metadata
+    if not metadata.get(f"{target.architecture}.nextn_predict_layers"):
+        case.report(
+            "no-mtp-head",
+            "error",
+            next(iter(case.named(*MODEL_NAMES)), None),
+            f"{target.path.name} has no MTP head, and no draft file with one is named",
+            "a file of the model that kept its MTP layers, or another --spec-type",
         )
 
 

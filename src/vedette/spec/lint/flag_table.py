@@ -62,7 +62,7 @@ def _choices(value: str, about: str) -> tuple[tuple[str, ...], bool]:
         return tuple(re.split(r",\s*", allowed[1].split(" (")[0].strip())), False
     if re.fullmatch(r"[a-z][a-z0-9-]*(?:,[a-z][a-z0-9-]*){2,}", value):
         return tuple(value.split(",")), True
-    if re.fullmatch(r"[\[{<][a-z][a-z0-9-]*(?:[|,][a-z0-9-]+)+[\]}>]", value):
+    if re.fullmatch(r"[\[{<][a-z][a-z0-9_-]*(?:[|,][a-z0-9_-]+)+[\]}>]", value):
         return tuple(re.split(r"[|,]", value[1:-1])), False
     return (), False
 

@@ -74,7 +74,7 @@ class _Lexer:
         while self._at < self._end:
             char = self._text[self._at]
             if self._continued() or char in _BLANKS or self._is_soft_newline(char):
-                self._at += 2 if self._continued() else 1
+                self._at += self._continued() or 1
             elif self._rules.comments and char == "#":
                 self._to_end_of_line()
             elif self._rules.operators and char in _OPERATORS:
@@ -86,8 +86,10 @@ class _Lexer:
                 self._take_word()
         self._end_command()
 
-    def _continued(self) -> bool:
-        return self._text.startswith(("\\\n", "\\\r\n"), self._at)
+    def _continued(self) -> int:
+        """How long a backslash with the end of its line is; 0 if none stands here."""
+        ends = ("\\\n", "\\\r\n")
+        return next((len(end) for end in ends if self._text.startswith(end, self._at)), 0)
 
     def _is_soft_newline(self, char: str) -> bool:
         return char == "\n" and not self._rules.newline_ends
@@ -163,10 +165,10 @@ class _Lexer:
         while self._at < self._end and self._text[self._at] != ")":
             char = self._text[self._at]
             if char in _BLANKS or char == "\n" or self._continued():
-                self._at += 2 if self._continued() else 1
+                self._at += self._continued() or 1
             elif char == "#":
                 self._to_end_of_line()
-            elif char in _OPERATORS:
+            elif char in _OPERATORS or char in "<>":
                 self._at += 1
             else:
                 self._read_word()
@@ -182,6 +184,10 @@ class _Lexer:
             char = self._text[self._at]
             if char in _BLANKS or char == "\n" or self._continued():
                 break
+            if self._rules.operators and self._text.startswith(("<(", ">("), self._at):
+                value.append(self._expansion())
+                dynamic = True
+                continue
             if self._rules.operators and (char in _OPERATORS or char in "<>"):
                 break
             if char == "\\":
@@ -229,7 +235,7 @@ class _Lexer:
     def _expansion(self) -> str:
         """`$NAME`, `${...}`, `$(...)` or a command in backticks, as it is written."""
         start = self._at
-        opening = self._text[start + 1 : start + 2] if self._text[start] == "$" else "`"
+        opening = "`" if self._text[start] == "`" else self._text[start + 1 : start + 2]
         closing = {"(": ")", "{": "}", "`": "`"}.get(opening)
         if closing is None:
             match = re.compile(r"\$(?:[A-Za-z_]\w*|.)?").match(self._text, start, self._end)

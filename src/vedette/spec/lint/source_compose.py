@@ -13,7 +13,7 @@ from vedette.errors import InputError
 
 from .lexer import PLAIN, simple_commands
 from .source_shell import command_of, is_program, shell_commands
-from .words import Command, Edit, EnvEntry, InlineLayout, Span, Word
+from .words import Command, Edit, EnvEntry, InlineLayout, Span, Word, line_below
 
 _NAME = re.compile(r"llama", re.IGNORECASE)
 _VARIABLE = "LLAMA_"
@@ -44,9 +44,8 @@ class ListLayout:
             return Edit(Span(at, at), "".join(f", {each}" for each in spelled))
         line = self._text.rfind("\n", 0, word.span.start) + 1
         lead = self._text[line : word.span.start]
-        end = self._text.find("\n", word.span.end)
-        at = len(self._text) if end < 0 else end
-        return Edit(Span(at, at), "".join(f"\n{lead}{each}" for each in spelled))
+        lines = "\n".join(f"{lead}{each}" for each in spelled)
+        return line_below(self._text, word.span.end, lines)
 
 
 class MappingLayout:
@@ -59,9 +58,7 @@ class MappingLayout:
         """Set one more."""
         line = self._text.rfind("\n", 0, self._entry.start) + 1
         lead = self._text[line : self._entry.start]
-        end = self._text.find("\n", self._entry.end)
-        at = len(self._text) if end < 0 else end
-        return Edit(Span(at, at), f"\n{lead}{name}{self._separator}{value}")
+        return line_below(self._text, self._entry.end, f"{lead}{name}{self._separator}{value}")
 
 
 def compose_commands(text: str) -> list[Command]:

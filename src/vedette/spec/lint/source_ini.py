@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .words import Command, Edit, Span, Word
+from .words import Command, Edit, Span, Word, line_below
 
 _SECTION = re.compile(r"[ \t]*\[([^\]\n]+)\]")
 _PAIR = re.compile(r"[ \t]*([^\s=;#\[][^=\n]*?)[ \t]*=[ \t]*([^\n]*?)[ \t\r]*(?=\n|$)")
@@ -28,10 +28,8 @@ class IniLayout:
 
     def after(self, word: Word, name: str | None, values: Sequence[str]) -> Edit:
         """A line more, below the one of a word."""
-        end = self._text.find("\n", word.span.end)
-        at = len(self._text) if end < 0 else end
-        line = f"\n{self.spell_name(name or '')} = {' '.join(values) or 'true'}"
-        return Edit(Span(at, at), line)
+        line = f"{self.spell_name(name or '')} = {' '.join(values) or 'true'}"
+        return line_below(self._text, word.span.end, line)
 
 
 def ini_commands(text: str) -> list[Command]:

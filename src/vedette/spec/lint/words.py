@@ -38,6 +38,17 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*pieces, text[at:]])
 
 
+def line_below(text: str, at: int, content: str) -> Edit:
+    """Put a line, or several, below the one that `at` is in, with the text's own line ends."""
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    newline = "\n"
+    if text[:end].endswith("\r"):
+        end, newline = end - 1, "\r\n"
+    lines = "".join(f"{newline}{line}" for line in content.split("\n"))
+    return Edit(Span(end, end), lines)
+
+
 class Layout(Protocol):
     """How words are written in one kind of text."""
 
