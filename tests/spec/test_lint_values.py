@@ -133,3 +133,30 @@ def test_a_text_that_is_no_help_is_refused():
 def test_range_and_fork_together_are_refused():
     with pytest.raises(InputError, match="--flavour"):
         lint_command(DRAFT, Wish(build="old", flavour="ik_llama.cpp"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "expected"),
+    [
+        ("LLAMA_ARG_SPEC_DRAFT_N_MAX=many", ["bad-value"]),
+        ("LLAMA_ARG_SPEC_DRAFT_N_MAX=8", []),
+        ("LLAMA_ARG_N_GPU_LAYERS_DRAFT=all", []),
+        ("LLAMA_ARG_FLASH_ATTN=maybe", ["bad-value"]),
+        ("LLAMA_ARG_FLASH_ATTN=on", []),
+        ("LLAMA_ARG_SPEC_DRAFT_P_MIN=.5", []),
+    ],
+)
+def test_values_of_variables(variable, expected):
+    assert codes(lint_command(f"{variable} {DRAFT}", NEW)) == expected
+
+
+def test_an_old_type_in_a_variable_is_mended_in_place():
+    mended = lint_command("LLAMA_ARG_SPEC_TYPE=mtp llama-server -m t.gguf --draft-p-min 0", NEW)
+    assert mended.text == "LLAMA_ARG_SPEC_TYPE=draft-mtp llama-server -m t.gguf --draft-p-min 0"
+    quoted = lint_command("LLAMA_ARG_SPEC_TYPE='mtp' llama-server -m t.gguf", NEW)
+    assert quoted.text == "llama-server -m t.gguf --spec-type draft-mtp"
+
+
+def test_an_old_type_in_a_variable_stops_the_server_even_beside_the_flag():
+    mended = lint_command(f"LLAMA_ARG_SPEC_TYPE=mtp {DRAFT}", NEW)
+    assert (mended.text, codes(mended)) == (DRAFT, ["unknown-type"])

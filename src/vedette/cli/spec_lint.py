@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.console import note, print_json
-from vedette.cli.job import PathOrStdin, check_paths
+from vedette.cli.job import PathOrStdin
 from vedette.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +61,7 @@ def lint(
     """
     if not targets:
         raise InputError("nothing to look at", hint="give 'llama-server ...' or files")
-    check_paths(tuple(each for each in targets if not _has_blanks(each)), lint)
+    _refuse_unknown_options(targets)
     wish = _wish(help_file, build, flavour, run=not no_run)
     results = [
         _look(target, kind, wish, keep_behaviour=keep_behaviour, fix=fix) for target in targets
@@ -126,6 +129,18 @@ def _look(
     return name, mended
 
 
+def _refuse_unknown_options(targets: Sequence[str]) -> None:
+    """A target may begin with a dash, so options that there are not arrive as targets."""
+    for target in targets:
+        if target.startswith("-") and target != _STDIN and not _has_blanks(target):
+            names = [f"--{name.replace('_', '-')}" for name in signature(lint).parameters]
+            near = get_close_matches(target, names, 1)
+            raise InputError(
+                f"unknown option {target!r}",
+                hint=f"did you mean {near[0]}?" if near else 'see "vedette spec lint --help"',
+            )
+
+
 def _has_blanks(target: str) -> bool:
     """Whether it can be a command line, which is more than one word."""
     return any(map(str.isspace, target))
@@ -149,7 +164,7 @@ def _print(name: str, mended: Mended, *, fix: bool) -> None:
             print(f"\n{command.after}")
     n_mended = sum(finding.mended for finding in mended.findings)
     judges = ", ".join(dict.fromkeys(command.judged_by for command in mended.commands))
-    found = (
-        f"{len(mended.findings)} findings, {n_mended} mended" if mended.findings else "all right"
-    )
+    count = len(mended.findings)
+    plural = "" if count == 1 else "s"
+    found = f"{count} finding{plural}, {n_mended} mended" if count else "all right"
     note(f"{name or 'command'}: {found} (held against {judges})")

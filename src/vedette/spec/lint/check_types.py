@@ -20,6 +20,8 @@ def check_types(case: Case) -> None:
     entries = [each for each in case.command.env if each.name == SPEC_TYPE_VARIABLE]
     if options and options[-1].values:
         _option_values(case, options[-1])
+        for entry in entries:
+            _overridden(case, entry)
     elif entries:
         _variable_values(case, entries[-1])
     if case.named("--spec-default"):
@@ -84,10 +86,29 @@ def _variable_values(case: Case, entry: EnvEntry) -> None:
     before = len(case.findings)
     wanted, kept = _mended_values(case, entry.value, entry)
     case.types += wanted
-    if len(case.findings) > before and case.takes_options:
+    if len(case.findings) == before:
+        return
+    if kept and entry.value_span is not None:
+        entry.value = kept
+    elif case.takes_options or not kept:
         entry.removed = True
         if kept:
             case.add(SPEC_TYPE, [kept])
+
+
+def _overridden(case: Case, entry: EnvEntry) -> None:
+    """The server reads a variable even where the flag counts, and stops at a bad value."""
+    wrong = [each for each in entry.value.split(",") if each.strip() not in case.target.types]
+    if case.target.types and wrong and not entry.dynamic:
+        entry.removed = True
+        case.report(
+            "unknown-type",
+            "error",
+            entry,
+            f"{entry.name}: this build has no type {wrong[0]!r}, and --spec-type counts instead",
+            "leave it out",
+            mended=True,
+        )
 
 
 def _mended_values(case: Case, text: str, at: Option | EnvEntry) -> tuple[list[str], str]:
@@ -227,7 +248,7 @@ def _draft_without_type(case: Case) -> None:
             f"add --spec-type {kind} ({why})",
         )
         return
-    _add_type(case, kind, option)
+    added = _add_type(case, kind, option)
     case.types.append(kind)
     case.written_for = case.written_for or "older"
     case.report(
@@ -236,17 +257,20 @@ def _draft_without_type(case: Case) -> None:
         option,
         message,
         f"--spec-type {kind} ({why})",
-        mended=case.takes_options or case.command.env_layout is not None,
+        mended=added,
     )
 
 
-def _add_type(case: Case, kind: str, option: Option | None) -> None:
+def _add_type(case: Case, kind: str, option: Option | None) -> bool:
+    """Ask for one type more, wherever types are asked for; False if there is no place for it."""
     given = case.named(SPEC_TYPE)
     entries = [
         each for each in case.command.env if each.name == SPEC_TYPE_VARIABLE and not each.removed
     ]
     if given and given[-1].values:
         given[-1].values = [f"{given[-1].values[0]},{kind}"]
+    elif entries and entries[-1].value_span is not None:
+        entries[-1].value += f",{kind}"
     elif entries and case.takes_options:
         entries[-1].removed = True
         case.add(SPEC_TYPE, [f"{entries[-1].value},{kind}"], option)
@@ -257,6 +281,9 @@ def _add_type(case: Case, kind: str, option: Option | None) -> None:
     elif case.command.env_layout is not None:
         case.extra_edits.append(case.command.env_layout.add(SPEC_TYPE_VARIABLE, kind))
         case.extra_variables.append((SPEC_TYPE_VARIABLE, kind))
+    else:
+        return False
+    return True
 
 
 def _type_without_draft(case: Case) -> None:

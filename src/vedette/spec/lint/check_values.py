@@ -8,6 +8,7 @@ from .case import Case
 from .flag_table import Flag, canonical
 from .options import Option
 from .settings import Setting, known
+from .words import EnvEntry
 
 _SWITCH_WORDS = frozenset(("1", "0", "true", "false", "enabled", "disabled", "on", "off"))
 _LAYER_WORDS = ("auto", "all")
@@ -168,11 +169,32 @@ def _is_earlier(option: Option, other: Option) -> bool:
     return bool(option.word and other.word and option.word.span < other.word.span)
 
 
+def _variable_value(case: Case, entry: EnvEntry, flag: Flag) -> None:
+    """A value that the server stops at, in a variable."""
+    setting = known().of_variable(entry.name)
+    number = r"[+-]?\d*\.?\d+" if setting and setting.kind == "float" else r"[+-]?\d+"
+    words = _LAYER_WORDS if setting and setting.kind == "layers" else ()
+    is_number = setting is not None and setting.kind != "text"
+    allowed = {*flag.choices, *(_SWITCH_WORDS if "on" in flag.choices else ())}
+    wrong_number = is_number and not re.match(number, entry.value) and entry.value not in words
+    wrong_choice = flag.choices and not flag.listed and entry.value not in allowed
+    is_type = "--spec-type" in flag.names
+    if not entry.dynamic and (wrong_number or (wrong_choice and not is_type)):
+        case.report(
+            "bad-value",
+            "error",
+            entry,
+            f"{entry.name} cannot be {entry.value!r}",
+            "give it a number" if wrong_number else f"choose from {', '.join(flag.choices)}",
+        )
+
+
 def _flag_and_variable(case: Case) -> None:
     for entry in case.command.env:
         flag = case.target.table.live_variable(entry.name)
         if flag is None or entry.removed:
             continue
+        _variable_value(case, entry, flag)
         options = case.named(flag.names[0])
         if options:
             case.report(

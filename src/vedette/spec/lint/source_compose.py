@@ -180,7 +180,9 @@ def _environment(text: str, node: yaml.Node | None) -> tuple[list[EnvEntry], Map
         for key, value in node.value:
             if isinstance(value, yaml.ScalarNode) and str(key.value).startswith(_VARIABLE):
                 span = Span(_span(key).start, _span(value).end)
-                found.append(_entry(text, key.value, value.value, _unquoted(text, key), span))
+                entry = _entry(text, key.value, value.value, _unquoted(text, key), span)
+                entry.value_span = _unquoted(text, value)
+                found.append(entry)
     elif isinstance(node, yaml.SequenceNode):
         separator = "="
         for item in node.value:
@@ -188,7 +190,9 @@ def _environment(text: str, node: yaml.Node | None) -> tuple[list[EnvEntry], Map
             if equals and name.startswith(_VARIABLE):
                 inner = _unquoted(text, item)
                 span = Span(inner.start, inner.start + len(name))
-                found.append(_entry(text, name, value, span, _span(item)))
+                entry = _entry(text, name, value, span, _span(item))
+                entry.value_span = Span(span.end + 1, inner.end)
+                found.append(entry)
     if not found:
         return [], None
     quoted = text[found[-1].name_span.start - 1] in "\"'"

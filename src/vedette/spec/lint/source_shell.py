@@ -67,8 +67,14 @@ def assignment(word: Word, *, offset: int = 0) -> EnvEntry | None:
     if match is None or not match[1].startswith(_VARIABLE):
         return None
     start = word.span.start + offset
+    is_plain = word.span.end - word.span.start == len(word.value)  # no quotes, nothing escaped
     return EnvEntry(
-        match[1], match[2], Span(start, start + len(match[1])), word.removal, word.dynamic
+        match[1],
+        match[2],
+        Span(start, start + len(match[1])),
+        word.removal,
+        word.dynamic,
+        Span(start + len(match[1]) + 1, word.span.end) if is_plain else None,
     )
 
 

@@ -81,25 +81,34 @@ class Word:
 
 @dataclass(slots=True)
 class EnvEntry:
-    """One variable that is set for the command; `name` and `removed` change as it is mended."""
+    """One variable that is set for the command; `name`, `value` and `removed` change in mending.
+
+    `value_span` is None where the value is not written plainly, and so cannot be changed in place.
+    """
 
     written: str
     value: str
     name_span: Span
     removal: Span
     dynamic: bool = False
+    value_span: Span | None = None
     name: str = ""
+    written_value: str = ""
     removed: bool = False
     looked_at: bool = False
 
     def __post_init__(self) -> None:
         self.name = self.name or self.written
+        self.written_value = self.value
 
     def edits(self) -> list[Edit]:
         """What mending has changed."""
         if self.removed:
             return [Edit(self.removal, "")]
-        return [Edit(self.name_span, self.name)] if self.name != self.written else []
+        edits = [Edit(self.name_span, self.name)] if self.name != self.written else []
+        if self.value_span is not None and self.value != self.written_value:
+            edits.append(Edit(self.value_span, self.value))
+        return edits
 
 
 class EnvLayout(Protocol):
