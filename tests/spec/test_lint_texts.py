@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
+from random import Random
 from textwrap import dedent
 
 import pytest
@@ -308,3 +310,46 @@ def test_the_first_of_two_is_taken_out():
 def test_an_apostrophe_in_a_comment_or_a_heredoc_ends_nothing():
     text = "cat <<EOF\nit's here\nEOF\n# don't\nllama-server -m a -md b --draft-max 4\n"
     assert "renamed-flag" in codes(lint_text(text, "shell", NEW))
+
+
+def test_a_variable_that_is_used_twice_in_one_command_breaks_nothing():
+    text = 'A=(-md d --draft-max 4 -cd 8)\nllama-server -m t "${A[@]}" "${A[@]}"\n'
+    mended = lint_text(text, "shell", NEW)
+    assert "renamed-flag" in codes(mended)
+
+
+def test_strange_texts_are_refused_or_read_and_end_nothing():
+    """Texts of each kind with pieces lost, doubled and put in, the same ones each time."""
+    pieces = [
+        "'",
+        '"',
+        "\\",
+        "\n",
+        "$",
+        "${X}",
+        "(",
+        ")",
+        "#",
+        " --draft-max 8",
+        "[",
+        ":",
+        "- ",
+        "{",
+    ]
+    random = Random(5)
+    for kind, (text, _) in TEXTS.items():
+        for _ in range(60):
+            strange = text
+            for _ in range(random.randint(1, 4)):
+                at = random.randrange(len(strange))
+                to = min(len(strange), at + random.randint(0, 40))
+                new = random.choice([*pieces, "", strange[at:to] * 2])
+                strange = strange[:at] + new + strange[to:]
+            with suppress(InputError):
+                lint_text(strange, kind, NEW)
+
+
+def test_a_variable_that_another_command_needs_keeps_what_one_gives_twice():
+    text = "A='-c 8'\nllama-server -m t $A -c 16\nllama-server -m t $A\n"
+    mended = lint_text(text, "shell", NEW)
+    assert (mended.text, codes(mended)) == (text, ["given-twice"])

@@ -144,6 +144,7 @@ def test_range_and_fork_together_are_refused():
         ("LLAMA_ARG_FLASH_ATTN=maybe", ["bad-value"]),
         ("LLAMA_ARG_FLASH_ATTN=on", []),
         ("LLAMA_ARG_SPEC_DRAFT_P_MIN=.5", []),
+        ("LLAMA_ARG_MMPROJ=p.gguf", ["projector"]),
     ],
 )
 def test_values_of_variables(variable, expected):

@@ -120,7 +120,7 @@ class Case:
         *,
         mended: bool = False,
     ) -> None:
-        """Note a finding. One in a word that cannot be changed in place is never `mended`."""
+        """Note a finding at an option, variable, word or place; else at the command's start."""
         self.findings.append(
             Finding(code, severity, self.places.of(self._span(at)), message, remedy, mended)
         )

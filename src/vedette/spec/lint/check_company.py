@@ -7,6 +7,7 @@ from .options import Option
 from .settings import known
 
 _PROJECTOR = ("--mmproj", "--mmproj-url")
+_PROJECTOR_VARIABLES = ("LLAMA_ARG_MMPROJ", "LLAMA_ARG_MMPROJ_URL")
 _LORA = ("--lora", "--lora-scaled")
 _PARALLEL = ("-np", "--parallel")
 _MANY_SLOTS = 4
@@ -27,12 +28,13 @@ def check_company(case: Case) -> None:
 
 
 def _projector(case: Case) -> None:
-    options = case.named(*_PROJECTOR)
-    if options:
+    named = [*case.named(*_PROJECTOR)]
+    set_for_it = [each for each in case.command.env if each.name in _PROJECTOR_VARIABLES]
+    if named or set_for_it:
         case.report(
             "projector",
             "warning",
-            options[0],
+            named[0] if named else set_for_it[0],
             "images with speculation: refused by builds before 2026, MTP aborted the server in "
             "some of 2026 (llama.cpp #23398), and acceptance after an image was near 0 before "
             "#28715 of 2026-09-10",

@@ -150,9 +150,10 @@ def _twice(case: Case) -> None:
         last[key] = option
         if before is None:
             continue
-        if option.word is None or _is_earlier(option, before):
+        if option.word is None:  # one that mending added gives way
             before, last[key] = option, before
-        before.removed = True
+        shared = before.word is not None and before.word.shared
+        before.removed = not shared  # what else uses the variable may need it
         same = before.values == last[key].values and before.name == last[key].name
         case.report(
             "given-twice",
@@ -161,12 +162,8 @@ def _twice(case: Case) -> None:
             f"{before.written} is given twice"
             + ("" if same else f"; {' '.join([last[key].name, *last[key].values])} is what counts"),
             "leave the first one out",
-            mended=True,
+            mended=not shared,
         )
-
-
-def _is_earlier(option: Option, other: Option) -> bool:
-    return bool(option.word and other.word and option.word.span < other.word.span)
 
 
 def _variable_value(case: Case, entry: EnvEntry, flag: Flag) -> None:

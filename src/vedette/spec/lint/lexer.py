@@ -156,7 +156,7 @@ class _Lexer:
         commands = simple_commands(self._text, inner, rules, self._layout)
         words = tuple(each for command in commands for each in command.words)
         held = self.held.get(name, ()) if raw[equals - 1] == "+" else ()
-        self.held[name] = held + words
+        self.held[name] = held + tuple(replace(each, shared=True) for each in words)
 
     def _array(self) -> Span:
         """What stands between parentheses; goes past them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path, PurePath
 from typing import Literal, TypeAlias
 
@@ -111,8 +112,9 @@ def _agreed_edits(cases: list[Case]) -> list[Edit]:
     """
     agreed: list[Edit] = []
     for case in cases:
-        wanted = _edits(case)
-        if any(_clash(edit, other) for edit in wanted for other in agreed):
+        wanted = list(dict.fromkeys(_edits(case)))
+        pairs = [*combinations(wanted, 2), *product(wanted, agreed)]
+        if any(_clash(left, right) for left, right in pairs):
             case.findings = [replace(each, mended=False) for each in case.findings]
         else:
             agreed += [edit for edit in wanted if edit not in agreed]
@@ -120,10 +122,12 @@ def _agreed_edits(cases: list[Case]) -> list[Edit]:
 
 
 def _clash(left: Edit, right: Edit) -> bool:
+    """Whether two edits cannot both be made; two deletions always can."""
     a, b = left.span, right.span
-    if left == right:
+    if left == right or not (left.text or right.text):
         return False
-    return a == b or max(a.start, b.start) < min(a.end, b.end)
+    within = a.start < b.start < a.end or b.start < a.start < b.end
+    return a == b or within or max(a.start, b.start) < min(a.end, b.end)
 
 
 def _commands(text: str, kind: Kind) -> list[Command]:

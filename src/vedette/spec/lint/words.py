@@ -67,7 +67,7 @@ class Word:
     """One word: its place, its value, and what to cut to be rid of it.
 
     `dynamic`: it holds a variable, so that its value is not known; `opaque`: it is nothing but
-    one, and may become several words. `fixed`: it cannot be changed in place.
+    one, and may become several words. `shared`: it stands in a variable that others may use too.
     """
 
     span: Span
@@ -76,7 +76,7 @@ class Word:
     layout: Layout
     dynamic: bool = False
     opaque: bool = False
-    fixed: bool = False
+    shared: bool = False
 
 
 @dataclass(slots=True)
