@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lint_support import NEW, OLD, codes, help_like
+from lint_support import BETWEEN, IK, NEW, OLD, codes, help_like
 
 from vedette.errors import InputError
 from vedette.spec.lint import Wish, lint_command
@@ -73,6 +73,7 @@ def test_values_and_company_of_a_draft(arguments, expected):
         ("--spec-type ngram-mod --spec-ngram-mod-n-match 0", ["out-of-range"]),
         ("--spec-type ngram-mod -np 8 --lora a", ["many-slots"]),
         ("--spec-type ngram-mod,ngram-mood", ["unknown-type"]),
+        ("--spec-type 'ngram-mod, ngram-cache'", ["bad-value"]),
         ("--spec-type draft-mtp-adaptive", ["no-such-type"]),
         ("-np 8 --lora a --mmproj p", []),
     ],
@@ -161,3 +162,18 @@ def test_an_old_type_in_a_variable_is_mended_in_place():
 def test_an_old_type_in_a_variable_stops_the_server_even_beside_the_flag():
     mended = lint_command(f"LLAMA_ARG_SPEC_TYPE=mtp {DRAFT}", NEW)
     assert (mended.text, codes(mended)) == (DRAFT, ["unknown-type"])
+
+
+def test_blanks_between_types_are_taken_out():
+    mended = lint_command(f"{START} --spec-type 'ngram-mod, ngram-cache'", NEW)
+    assert mended.text == f"{START} --spec-type ngram-mod,ngram-cache"
+
+
+@pytest.mark.parametrize(
+    ("wish", "text"),
+    [(NEW, "--spec-type draft-mtp"), (BETWEEN, "--spec-type mtp"), (OLD, "-mtp"), (IK, "-mtp")],
+)
+def test_the_mtp_switch_in_every_build(wish, text):
+    mended = lint_command(f"{START} -mtp", wish)
+    assert mended.text == f"{START} {text}"
+    assert ("unknown-flag" in codes(mended)) == (wish is OLD)

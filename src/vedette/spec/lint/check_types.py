@@ -37,28 +37,22 @@ def _mtp_switch(case: Case) -> None:
         if case.target.table.live(option.name):
             case.types.append("draft-mtp")
             continue
+        spelled = next((each for each in ("draft-mtp", "mtp") if each in case.target.types), None)
+        if spelled is None:
+            continue  # a build without MTP: an unknown flag
         others = case.named(SPEC_TYPE)
-        if "draft-mtp" not in case.target.types:
-            case.report(
-                "unknown-flag",
-                "error",
-                option,
-                f"{option.name} is a switch of ik_llama.cpp, and this build has no MTP",
-                "use a newer llama.cpp, with --spec-type draft-mtp",
-            )
-            continue
         if others and others[-1].values and not others[-1].dynamic:
-            others[-1].values = [",".join([*others[-1].values[0].split(","), "draft-mtp"])]
+            others[-1].values = [",".join([*others[-1].values[0].split(","), spelled])]
             option.removed = True
         else:
-            option.name, option.values = SPEC_TYPE, ["draft-mtp"]
+            option.name, option.values = SPEC_TYPE, [spelled]
         case.written_for = "older"
         case.report(
             "renamed-flag",
             "error",
             option,
             f"{option.written} is a switch of ik_llama.cpp; llama.cpp does not know it",
-            "--spec-type draft-mtp",
+            f"--spec-type {spelled}",
             mended=True,
         )
 
@@ -115,8 +109,18 @@ def _mended_values(case: Case, text: str, at: Option | EnvEntry) -> tuple[list[s
     """The types under today's names, and the value for the target ("" if it needs none)."""
     wanted: list[str] = []
     kept: list[str] = []
-    for value in text.split(","):
-        name, _, parameters = value.strip().partition(":")  # ik_llama.cpp: mtp:n_max=3
+    values = [each.strip() for each in text.split(",")]
+    if ",".join(values) != text:
+        case.report(
+            "bad-value",
+            "error",
+            at,
+            f"--spec-type {text!r}: blanks count as part of a type",
+            f"--spec-type {','.join(values)}",
+            mended=True,
+        )
+    for value in values:
+        name, _, parameters = value.partition(":")  # ik_llama.cpp: mtp:n_max=3
         present = known().present_type(name)
         choices = case.target.types
         if present is None and name not in choices:
