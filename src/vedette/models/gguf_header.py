@@ -75,16 +75,17 @@ def corrupt(path: Path, reason: str) -> ModelCorrupt:
     return ModelCorrupt(f"{path} is not a sound GGUF file: {reason}", hint="fetch the file again")
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path, *, keep: frozenset[str] = frozenset()) -> Header:
     """Read and check a header, and that the file holds all the data it announces.
 
+    Long lists are only counted, but for those of the keys in `keep`.
     Raises `FileError` if the file cannot be read, `ModelCorrupt` for anything that is wrong in it.
     """
     try:
         with path.open("rb", buffering=_BLOCK_BYTES) as file:
             size_bytes = file.seek(0, 2)
             file.seek(0)
-            return _Reader(path, file, size_bytes).header()
+            return _Reader(path, file, size_bytes, keep).header()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
 
@@ -92,7 +93,8 @@ def read_header(path: Path) -> Header:
 class _Reader:
     """A position in the file, and how much is left."""
 
-    def __init__(self, path: Path, file: BinaryIO, size_bytes: int) -> None:
+    def __init__(self, path: Path, file: BinaryIO, size_bytes: int, keep: frozenset[str]) -> None:
+        self._keep = keep
         self._path = path
         self._file = file
         self._size_bytes = size_bytes
@@ -174,7 +176,7 @@ class _Reader:
         kind = self._number(_U32)
         if kind == _STRING:
             count = self._count(8, f"texts in {key[:60]!r}")
-            if count > _MAX_KEPT_VALUES:
+            if count > _MAX_KEPT_VALUES and key not in self._keep:
                 self._skip_texts(count)
                 return LongList(count)
             return tuple(self._text() for _ in range(count))
@@ -182,7 +184,7 @@ class _Reader:
         if form is None:
             self._fail(f"the list {key[:60]!r} is of the unknown kind {kind}")
         count = self._count(form.size, f"values in {key[:60]!r}")
-        if count > _MAX_KEPT_VALUES:
+        if count > _MAX_KEPT_VALUES and key not in self._keep:
             self._skip(count * form.size)
             return LongList(count)
         return tuple(each for (each,) in form.iter_unpack(self._take(count * form.size)))
