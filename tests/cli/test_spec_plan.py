@@ -36,6 +36,9 @@ def test_json_has_the_same(plan, tiny_full):
     assert found["setup"]["sequences"] == 2
     assert {each["method"] for each in found["candidates"]} == {"draft-simple", "ngram-simple"}
     assert found["verdict"]["why"]
+    cache = sum(layer["cache_bytes"] for layer in found["target_layers"])
+    parts = {part["name"]: part for part in found["plain"]["parts"]}
+    assert parts["target cache"]["gpu_bytes"] == cache > 0
     assert found["command"].startswith("llama-server")
     for each in found["candidates"]:
         assert each["gpu_bytes"] == sum(part["gpu_bytes"] for part in each["parts"])

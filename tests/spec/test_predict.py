@@ -6,13 +6,11 @@ import pytest
 from spec_models import draft, model
 
 from vedette.engine.curve import CostCurve
-from vedette.errors import InputError
 from vedette.spec.hardware import Cpu, describe_gpu
 from vedette.spec.layout import Speeds
 from vedette.spec.parameters import parameters
 from vedette.spec.predict import (
     Costs,
-    best_length,
     constant_acceptance,
     copying_speedup,
     draft_acceptance,
@@ -50,13 +48,11 @@ def test_the_step_is_what_checking_guessing_and_the_rest_cost():
     assert costs.speedup(3, 3.0) == pytest.approx(3 * 0.0255 / costs.step_s(3))
 
 
-def test_every_length_is_tried_since_the_curve_has_cliffs():
+def test_a_cliff_of_the_curve_makes_a_longer_draft_faster():
     costs = Costs(target=CURVE, draft_s=0.0, overhead_s=0.0)
-    k, gain = best_length(costs, 0.9, 7)
-    assert k in (3, 7)  # never 2, whose three tokens cost more than four
-    assert gain > costs.speedup(2, expected_tokens([0.9] * 2))
-    with pytest.raises(InputError, match="at least 1"):
-        best_length(costs, 0.9, 0)
+    gains = {k: costs.speedup(k, expected_tokens([0.9] * k)) for k in (2, 3)}
+    assert costs.step_s(3) < costs.step_s(2)  # three tokens cost more than four
+    assert gains[3] > gains[2]
 
 
 def test_the_published_loss_of_two_cores():

@@ -67,7 +67,10 @@ VERBS = {
     ),
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
-    "spec": ("vedette.cli.spec:app", "Say whether guessing ahead with a small model pays."),
+    "spec": (
+        "vedette.cli.spec:app",
+        "Plan, measure and mend speculative decoding with llama-server.",
+    ),
     "bench": ("vedette.cli.bench:app", "Measure vedette against a llama-server."),
     "config": ("vedette.cli.config:app", "Show settings and where each value came from."),
 }

@@ -1,10 +1,12 @@
-"""`vedette spec`: whether a small model should guess for a large one."""
+"""`vedette spec`: speculative decoding with llama-server, without surprises."""
 
 from __future__ import annotations
 
 from cyclopts import App
 
-app = App(name="spec", help="Say whether guessing ahead (speculative decoding) pays, and how.")
+app = App(name="spec", help="Plan, measure and mend speculative decoding with llama-server.")
 app.command(
-    "vedette.cli.spec_plan:plan", name="plan", help="Predict memory and speed, with the command."
+    "vedette.cli.spec_plan:plan",
+    name="plan",
+    help="Predict what guessing ahead costs and brings, with the command.",
 )

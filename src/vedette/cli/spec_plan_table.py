@@ -10,9 +10,10 @@ from vedette.cli.console import print_table
 from vedette.models.units import human_bytes, human_count
 
 if TYPE_CHECKING:
-    from vedette.spec.candidates import Candidate, Range
+    from vedette.spec.candidates import Candidate
     from vedette.spec.model_file import ModelFile
     from vedette.spec.plan import Plan
+    from vedette.spec.ranges import Range
 
 _NUMBERS = ("k", "tokens/s", "80% between", "speed-up", "between", "memory", "GPU", "-ngl")
 
@@ -71,6 +72,7 @@ def as_json(plan: Plan, command: str) -> dict[str, object]:
             "measured": machine.measured.where if machine.measured else None,
         },
         "setup": asdict(plan.question.setup),
+        "target_layers": list(_layers_json(plan)),
         "verdict": asdict(plan.verdict),
         "plain": _candidate_json(plan.plain),
         "candidates": [_candidate_json(each) for each in plan.candidates],
@@ -159,6 +161,16 @@ def _model_json(model: ModelFile) -> dict[str, object]:
         "weights_bytes": model.weights_bytes,
         "prediction_head_bytes": model.head_bytes,
     }
+
+
+def _layers_json(plan: Plan) -> Iterator[dict[str, int]]:
+    """Of each layer of the target: weights, and cache with states, in bytes."""
+    from vedette.spec.memory import cache_bytes
+
+    target, setup = plan.question.target, plan.question.setup
+    for weights, memory in zip(target.layers, target.memory, strict=True):
+        cache = cache_bytes(memory, setup, target.window_tokens)
+        yield {"weights_bytes": weights.total_bytes, "cache_bytes": cache}
 
 
 def _candidate_json(each: Candidate) -> dict[str, object]:

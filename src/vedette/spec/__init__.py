@@ -1,1 +1,1 @@
-"""Should a small model guess for a large one here: memory, speed, and the command that follows."""
+"""Speculative decoding around llama.cpp: what pays on a machine, and command lines that work."""

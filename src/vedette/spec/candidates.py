@@ -25,6 +25,7 @@ from vedette.spec.predict import (
     draft_acceptance,
     expected_tokens,
 )
+from vedette.spec.ranges import Range
 from vedette.spec.speed import StepTime
 
 Method: TypeAlias = Literal["none", "draft-simple", "draft-mtp", "ngram-simple"]
@@ -50,28 +51,6 @@ class Question:
     acceptance: float | None
     copied: float
     longest: int
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A likely value, and between which two 80% are expected."""
-
-    low: float
-    likely: float
-    high: float
-
-    def times(self, other: Range) -> Range:
-        """The product of two that are independent, by the squares of their logarithms."""
-        likely = self.likely * other.likely
-        down = _together(self.low / self.likely, other.low / other.likely)
-        up = _together(self.high / self.likely, other.high / other.likely)
-        return Range(likely / down, likely, likely * up)
-
-
-def _together(a: float, b: float) -> float:
-    from math import exp, hypot, log
-
-    return exp(hypot(log(a), log(b)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

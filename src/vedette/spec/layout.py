@@ -13,9 +13,11 @@ from vedette.spec.memory import (
     compute_bytes,
     head_cache_bytes,
     output_bytes,
+    repacked_bytes,
+    tables_bytes,
     work_bytes,
 )
-from vedette.spec.model_file import ModelFile
+from vedette.spec.model_file import ModelFile, layer_of
 from vedette.spec.parameters import Efficiency, Fit
 from vedette.spec.speed import Load, ModelledStep, cpu_reader, gpu_reader
 
@@ -55,6 +57,7 @@ def target_parts(
             host_bytes=sum(caches) - _sum(caches, on_gpu),
         ),
         _compute("target compute", model, setup, on_gpu=output),
+        _beside("target", model, first, output_on_gpu=output),
     ]
     if with_head:
         cache, compute = head_cache_bytes(model, setup), compute_bytes(model, setup)
@@ -77,6 +80,7 @@ def draft_parts(model: ModelFile, setup: Setup, *, on_gpu: bool) -> tuple[Part, 
         ),
         _somewhere("draft cache", cache, on_gpu=on_gpu),
         _compute("draft compute", model, setup, on_gpu=on_gpu),
+        _beside("draft", model, 0 if on_gpu else len(model.layers), output_on_gpu=on_gpu),
     )
 
 
@@ -160,6 +164,22 @@ def _compute(name: str, model: ModelFile, setup: Setup, *, on_gpu: bool) -> Part
         return Part(name=name, gpu_bytes=n_bytes + _GPU_CONTEXT_BYTES, host_bytes=handed)
     host = n_bytes + work_bytes(model, setup) + output_bytes(model, setup)
     return Part(name=name, gpu_bytes=0, host_bytes=host)
+
+
+def _beside(name: str, model: ModelFile, first: int, *, output_on_gpu: bool) -> Part:
+    """What a model takes beside its weights: tables, and copies for the CPU, whose layers end at
+    `first`."""
+    on_cpu = (
+        tensor
+        for tensor in model.tensors
+        if (
+            index < first
+            if (index := layer_of(tensor)) is not None
+            else not output_on_gpu and tensor.name.startswith("output.")
+        )
+    )
+    host = tables_bytes(model) + repacked_bytes(on_cpu)
+    return Part(name=f"{name} tables and copies", gpu_bytes=0, host_bytes=host)
 
 
 def _somewhere(name: str, n_bytes: int, *, on_gpu: bool) -> Part:

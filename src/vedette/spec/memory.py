@@ -10,10 +10,12 @@ buffers follow the graph: attention, feed-forward or logits, whichever is larges
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vedette.errors import InputError
 from vedette.models.ggml_types import CACHE_TYPES
+from vedette.models.gguf_header import Tensor
 from vedette.models.layers import LayerMemory
 from vedette.spec.model_file import ModelFile
 
@@ -22,6 +24,13 @@ _FLOAT_BYTES = 4
 # A graph for one batch holds so many rows of each kind at once (read off llama.cpp's own account).
 _ATTENTION_ROWS = 5
 _FEED_FORWARD_ROWS = 3
+# The vocabulary's tables in memory with the file's own header, and llama.cpp's structures for a
+# context: read off a process.
+_BYTES_PER_TOKEN_TEXT = 386
+_PROGRAM_BYTES = 3 << 20
+# Types of which a CPU keeps a copy in another order, if it is an x86 with AVX2 or an ARM with NEON.
+_REPACKED_TYPES = frozenset({"Q4_0", "Q4_K", "IQ4_NL", "Q2_K"})
+_REPACKED_ROWS = 8
 # An activation quantised for a matrix product, bytes a value at most (Q8_K: 292 for 256).
 _QUANTISED_BYTES = 292 / 256
 
@@ -105,6 +114,26 @@ def work_bytes(model: ModelFile, setup: Setup) -> int:
 def output_bytes(model: ModelFile, setup: Setup) -> int:
     """Logits that are handed over, a row for each sequence or wanted output."""
     return max(setup.sequences, setup.outputs) * model.vocab_tokens * _FLOAT_BYTES
+
+
+def tables_bytes(model: ModelFile) -> int:
+    """The vocabulary and what else a loaded model takes beside its tensors."""
+    return _BYTES_PER_TOKEN_TEXT * model.vocab_tokens + _PROGRAM_BYTES
+
+
+def repacked_bytes(tensors: Iterable[Tensor]) -> int:
+    """Copies that a CPU makes of these tensors; with mapped files the originals stay resident.
+
+    Matrices of the layers and of the output, never the embedding.
+    """
+    return sum(
+        tensor.size_bytes
+        for tensor in tensors
+        if tensor.type.name in _REPACKED_TYPES
+        and len(tensor.shape) > 1
+        and tensor.shape[1] % _REPACKED_ROWS == 0
+        and not tensor.name.startswith("token_embd.")
+    )
 
 
 def _padded(tokens: int) -> int:

@@ -50,10 +50,8 @@ class ModelFile:
     embedding_length: int
     feed_forward_length: int
     n_heads: int
-    key_length: int
     vocab_tokens: int
     tokenizer: tuple[str | None, str | None]
-    n_merges: int
     layers: tuple[LayerWeights, ...]
     memory: tuple[LayerMemory, ...]
     window_tokens: int | None
@@ -145,10 +143,8 @@ def model_of(header: Header, name: str, path: str | None) -> ModelFile:
         embedding_length=meta.count("*.embedding_length") or 0,
         feed_forward_length=_largest(meta, "*.feed_forward_length"),
         n_heads=max(meta.per_layer("*.attention.head_count") or (0,)),
-        key_length=meta.count("*.attention.key_length") or 0,
         vocab_tokens=_length(meta, "tokenizer.ggml.tokens") or meta.count("*.vocab_size") or 0,
         tokenizer=(meta.text("tokenizer.ggml.model"), meta.text("tokenizer.ggml.pre")),
-        n_merges=_length(meta, "tokenizer.ggml.merges"),
         layers=tuple(blocks[index] for index in range(n_layers)),
         memory=memory.layers,
         window_tokens=memory.window_tokens,
@@ -164,6 +160,12 @@ def model_of(header: Header, name: str, path: str | None) -> ModelFile:
     )
 
 
+def layer_of(tensor: Tensor) -> int | None:
+    """The layer that a tensor belongs to, or None."""
+    found = _BLOCK.match(tensor.name)
+    return int(found[1]) if found else None
+
+
 def _sorted(
     tensors: tuple[Tensor, ...],
 ) -> tuple[dict[int, LayerWeights], int, int, int, bool]:
@@ -172,8 +174,8 @@ def _sorted(
     experts: dict[int, int] = {}
     embedding = output = other = 0
     for tensor in tensors:
-        if found := _BLOCK.match(tensor.name):
-            index, group = int(found[1]), experts if _EXPERT in tensor.name else dense
+        if (index := layer_of(tensor)) is not None:
+            group = experts if _EXPERT in tensor.name else dense
             group[index] = group.get(index, 0) + tensor.size_bytes
         elif tensor.name.startswith(_EMBEDDINGS):
             embedding += tensor.size_bytes

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vedette.errors import InputError
 from vedette.spec.parameters import Fit
 from vedette.spec.speed import StepTime
 
@@ -75,16 +74,6 @@ class Costs:
     def speedup(self, k: int, tokens: float) -> float:
         """S(k) when a step brings so many tokens to each sequence."""
         return tokens * self.plain_s() / self.step_s(k)
-
-
-def best_length(costs: Costs, acceptance: float, longest: int) -> tuple[int, float]:
-    """The k from 1 on with the greatest S(k), and that S. Every k is tried: T(n) has cliffs."""
-    if longest < 1:
-        raise InputError("the longest draft must be at least 1 token")
-    return max(
-        ((k, costs.speedup(k, expected_tokens([acceptance] * k))) for k in range(1, longest + 1)),
-        key=lambda found: found[1],
-    )
 
 
 def copying_speedup(
