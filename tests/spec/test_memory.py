@@ -28,7 +28,7 @@ def test_a_quantised_cache_has_its_blocks():
 def test_a_window_keeps_its_tokens_and_a_batch():
     layer = replace(FULL, windowed=True)
     setup = Setup(context_tokens=32_768, sequences=2, batch_tokens=512)
-    assert cache_bytes(layer, setup, 1024) == (2 * 1024 + 512) * 512 * 2
+    assert cache_bytes(layer, setup, 1024) == 2 * (1024 + 512) * 512 * 2
     short = Setup(context_tokens=256)
     assert cache_bytes(layer, short, 1024) == cache_bytes(FULL, short, None)
 
@@ -71,6 +71,11 @@ def test_compute_buffers_are_what_llama_cpp_allocates(sizes, flash_attention, mi
     )
     setup = Setup(context_tokens=cells, batch_tokens=256, flash_attention=flash_attention)
     assert compute_bytes(small, setup) / 2**20 == pytest.approx(mib, rel=0.01)
+
+
+def test_sequences_share_the_compute_buffer():
+    one, four = (Setup(context_tokens=4096, sequences=n) for n in (1, 4))
+    assert compute_bytes(model(), one) == compute_bytes(model(), four)
 
 
 def test_logits_can_be_the_largest_part():

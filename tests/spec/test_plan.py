@@ -172,6 +172,14 @@ def test_a_target_that_no_memory_holds_is_an_error():
         make_plan(question(model(), gpu=None, memory_bytes=8 << 30))
 
 
+def test_a_projector_takes_its_place_or_is_refused():
+    asked = question(model(), gpu="RTX 4090", projector_bytes=1 << 30)
+    without = replace(asked, projector_bytes=0)
+    assert make_plan(asked).plain.gpu_bytes > make_plan(without).plain.gpu_bytes
+    with pytest.raises(InputError, match="the projector does not fit"):
+        make_plan(replace(asked, projector_bytes=40 << 30))
+
+
 @pytest.mark.parametrize("wrong", [{"acceptance": 1.2}, {"copied": -0.1}, {"longest": 0}])
 def test_shares_and_lengths_without_sense_are_refused(wrong):
     with pytest.raises(InputError):

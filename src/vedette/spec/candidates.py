@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from vedette.engine.curve import CostCurve
+from vedette.errors import InputError
 from vedette.spec.layout import (
     Part,
     draft_parts,
@@ -99,8 +100,17 @@ class Evaluator:
         self._room = question.machine.gpu_room_bytes
 
     def plain(self) -> Candidate:
-        """Without guesses, with as many layers on the GPU as fit."""
-        parts, gpu_layers = self._place("none", 0, draft_on_gpu=False) or ((), 0)
+        """Without guesses, with as many layers on the GPU as fit.
+
+        Raises `InputError` if the projector does not fit there.
+        """
+        placed = self._place("none", 0, draft_on_gpu=False)
+        if placed is None:
+            raise InputError(
+                "the projector does not fit into the GPU's memory",
+                hint="plan without --mmproj, and run with --no-mmproj-offload",
+            )
+        parts, gpu_layers = placed
         costs = self._costs("none", gpu_layers, draft_on_gpu=False)
         return Candidate(
             method="none",

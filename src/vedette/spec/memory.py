@@ -1,11 +1,13 @@
 """How much memory a model takes in llama.cpp, part by part and layer by layer.
 
 Weights: the bytes of each layer's tensors, never an equal share. The embedding stays in the
-machine's memory; a tied one is there twice when the output is computed on a GPU. Cache: cells times
-what the layer keeps of a token. Cells are rounded up to 256; a layer with a sliding window has
-`window * sequences + batch`, one that shares an earlier layer's cache none, one with a recurrent
-state that state for each sequence, once more for each guess that may have to be undone. Compute
-buffers follow the graph: attention, feed-forward or logits, whichever is largest, and the mask.
+machine's memory; a tied one is there twice when the output is computed on a GPU.
+Cache: cells times what the layer keeps of a token. Each sequence has cells of its own, as with
+`llama-server -np`, rounded up to 256; `window + batch` in a layer with a sliding window, none in
+one that shares an earlier layer's cache. A recurrent state is there once, and once more for each
+guess that may have to be undone.
+Compute buffers follow the graph: attention, feed-forward or logits, whichever is largest, and the
+mask.
 """
 
 from __future__ import annotations
@@ -66,19 +68,19 @@ class Setup:
 
     @property
     def cells(self) -> int:
-        """Cells of a layer that remembers everything."""
-        return _padded(self.context_tokens) * self.sequences
+        """Cells that a sequence has in a layer that remembers everything."""
+        return _padded(self.context_tokens)
 
 
 def cache_bytes(layer: LayerMemory, setup: Setup, window_tokens: int | None) -> int:
     """Cells and states of one layer."""
     cells = setup.cells
     if layer.windowed and window_tokens:
-        cells = min(cells, _padded(window_tokens * setup.sequences + setup.batch_tokens))
-    return (
+        cells = min(cells, _padded(window_tokens + setup.batch_tokens))
+    return setup.sequences * (
         cells * CACHE_TYPES[setup.key_type].bytes_for(layer.key_values)
         + cells * CACHE_TYPES[setup.value_type].bytes_for(layer.value_values)
-        + layer.state_bytes * setup.sequences * (1 + setup.undo_tokens)
+        + layer.state_bytes * (1 + setup.undo_tokens)
     )
 
 
