@@ -138,6 +138,23 @@ def _parts(chosen: Candidate, *, has_gpu: bool) -> Iterator[tuple[str, ...]]:
     rows = [(part.name, part.host_bytes, part.gpu_bytes) for part in chosen.parts]
     for name, *sizes in [*rows, ("all", chosen.host_bytes, chosen.gpu_bytes)]:
         yield name, *(human_bytes(size) if size else "" for size in sizes[: 2 if has_gpu else 1])
+    host, gpu = _memory(chosen)
+    yield "between", *(_bytes_between(each) for each in ((host, gpu) if has_gpu else (host,)))
+
+
+def _memory(each: Candidate) -> tuple[Range, Range]:
+    """The machine's and the GPU's, with what they may be off."""
+    from vedette.spec.candidates import around
+    from vedette.spec.parameters import parameters
+
+    errors = parameters().interval
+    return around(each.host_bytes, errors.host_memory), around(each.gpu_bytes, errors.gpu_memory)
+
+
+def _bytes_between(values: Range) -> str:
+    if not values.likely:
+        return ""
+    return f"{human_bytes(int(values.low))} to {human_bytes(int(values.high))}"
 
 
 def _slowness(each: Candidate) -> float:
@@ -174,6 +191,7 @@ def _layers_json(plan: Plan) -> Iterator[dict[str, int]]:
 
 
 def _candidate_json(each: Candidate) -> dict[str, object]:
+    host, gpu = _memory(each)
     return {
         "method": each.method,
         "k": each.k,
@@ -184,6 +202,8 @@ def _candidate_json(each: Candidate) -> dict[str, object]:
         "acceptance": asdict(each.acceptance) if each.acceptance else None,
         "tokens_per_step": each.tokens_per_step,
         "gpu_bytes": each.gpu_bytes,
+        "gpu_bytes_between": [int(gpu.low), int(gpu.high)],
         "host_bytes": each.host_bytes,
+        "host_bytes_between": [int(host.low), int(host.high)],
         "parts": [asdict(part) for part in each.parts],
     }

@@ -80,6 +80,11 @@ class Candidate:
         return sum(part.host_bytes for part in self.parts)
 
 
+def around(n_bytes: int, error: float) -> Range:
+    """A size with its interval."""
+    return Range(n_bytes * (1 - error), n_bytes, n_bytes * (1 + error))
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A way that was not compared, and why."""

@@ -44,12 +44,14 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """80% of measured speed-ups, as shares of predicted ones."""
+    """80% of measured speed-ups, as shares of predicted ones; how far memory is off either way."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     speedup_low: PositiveFloat
     speedup_high: PositiveFloat
+    host_memory: PositiveFloat
+    gpu_memory: PositiveFloat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
