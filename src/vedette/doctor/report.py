@@ -147,7 +147,8 @@ def _measured(
             "this build of llama.cpp needs CPU features that are not there, so nothing is measured",
             hint="build it for this machine, as the warning says",
         )
-    from .measure import CELLS, WIDTHS, measure
+    from .measure import WIDTHS, measure
+    from .probe import CELLS
 
     check_room(weights, findings.machine.memory, cells=CELLS, kv_type=settings.kv_type)
     measured = measure(
