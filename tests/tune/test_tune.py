@@ -14,6 +14,7 @@ from vedette.backends.local import LocalBackend
 from vedette.backends.open import open_backend
 from vedette.cli.main import run as cli
 from vedette.config import load
+from vedette.doctor.machine import Machine, Memory, this_machine
 from vedette.engine.options import EngineOptions
 from vedette.errors import CalibrationMismatch, FileError, HashMismatch, InputError
 from vedette.models import tuned
@@ -222,6 +223,43 @@ def test_models_and_show_tell_of_the_copy(tuned_full: Path, capsys):
     assert cli(["tune", str(tuned_full), "--forget"]) == 0
     assert cli(["show", str(tuned_full)]) == 0
     assert "not measured here: `vedette tune` does that" in capsys.readouterr().out
+
+
+def test_the_list_of_models_names_the_copy_of_each(tuned_full: Path, home: Path, capsys):
+    store = home / "models"
+    store.mkdir()
+    shutil.copy(tuned_full, store / "tiny.gguf")
+    stat = (store / "tiny.gguf").stat()
+    manifest = {
+        "name": "hf:someone/tiny/tiny.gguf",
+        "file": "tiny.gguf",
+        "size_bytes": stat.st_size,
+        "mtime_ns": stat.st_mtime_ns,
+        "sha256": file_sha256(tuned_full),
+        "licence": "",
+        "source": "",
+    }
+    (store / "tiny.json").write_text(json.dumps(manifest), "utf-8")
+    capsys.readouterr()
+    assert cli(["models"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "tuned copy" in line] == [
+        next(line for line in lines if line.startswith("hf:someone/tiny"))
+    ]
+    assert any(line.endswith("here, tuned copy (Q8_0)") for line in lines)
+
+
+def test_a_machine_with_too_little_memory_for_both_is_told_before(
+    tiny_full: Path, speeds, home: Path, monkeypatch, capsys
+):
+    def little(folder: Path) -> Machine:
+        memory = Memory(total_bytes=10**9, available_bytes=600_000)  # the source alone would fit
+        return replace(this_machine(folder), memory=memory)
+
+    monkeypatch.setattr(tune_run, "this_machine", little)
+    assert tune(tiny_full, *LOOSE) == 2
+    assert "of memory and 600 kB are available" in capsys.readouterr().err
+    assert tuned.find(file_sha256(tiny_full)) is None
 
 
 def test_forget_removes_copy_and_manifest(tuned_full: Path, home: Path, capsys):

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.cli.console import note, print_json, print_table
 from vedette.errors import FileError, InputError
 
@@ -148,7 +149,8 @@ def _run(weights: Weights, plan: Plan, *, quiet: bool) -> Report:
     from vedette.tune.run import tune as run
 
     try:
-        return run(weights, plan, progress_for_stderr(quiet=quiet))
+        with stopped_by_sigterm():
+            return run(weights, plan, progress_for_stderr(quiet=quiet))
     except KeyboardInterrupt:
         note("stopped; nothing was changed", quiet=quiet)
         raise

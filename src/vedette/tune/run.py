@@ -161,7 +161,14 @@ class _Tuner:
 
     def _busy(self) -> Iterator[str]:
         machine = this_machine(home())
-        check_room(self._weights, machine.memory, cells=4096, kv_type=self._plan.kv_type)
+        sizes = [expected_bytes(self._weights.path, one) for one in self._candidates]
+        check_room(
+            self._weights,
+            machine.memory,
+            cells=2 * LONG_PREFIX_TOKENS,
+            kv_type=self._plan.kv_type,
+            beside_bytes=max(sizes, default=0),
+        )
         if machine.load is not None and machine.load > BUSY_LOAD * machine.cpu.cpus:
             text = (
                 f"{machine.load:.1f} processes wanted the {machine.cpu.cpus} CPUs when this began: "
