@@ -61,6 +61,7 @@ class Engine:
     `model` is a name, `hf:user/repo:QUANT` or a path (None: the configured default), fetched if
     it is not here yet and `offline` is not set. Use it as a context manager, or call `close`.
     `width` requests are answered at once; `context_tokens` bounds prompt and answer together.
+    `tuned` says whether a copy that `vedette tune` made of the model is used.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Engine:
         context_tokens: int | None = None,
         kv_type: str | None = None,
         offline: bool | None = None,
+        tuned: bool | None = None,
     ) -> None:
         settings = load(
             model=model,
@@ -80,9 +82,10 @@ class Engine:
             context_tokens=context_tokens,
             kv_type=kv_type,
             offline=offline,
+            tuned=tuned,
         )
         fetch(settings)
-        self.backend = LocalBackend(settings.model, options_of(settings))
+        self.backend = LocalBackend(settings.model, options_of(settings), use_tuned=settings.tuned)
 
     def complete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
         """Generate one text. At most one constraint holds it.

@@ -31,6 +31,7 @@ VERBS = {
     "pull": ("vedette.cli.pull:pull", "Fetch model weights, checked by hash."),
     "models": ("vedette.cli.models:models", "List known models and those on this machine."),
     "show": ("vedette.cli.show:show", "Explain a model file: type, size, template, memory."),
+    "tune": ("vedette.cli.tune:tune", "Make a model fast for this machine."),
     "extract": ("vedette.cli.extract:extract", "Turn texts into JSON that fits a schema."),
     "classify": ("vedette.cli.classify:classify", "Give texts one label, or several."),
     "decide": ("vedette.cli.decide:decide", "Answer closed questions about texts, with odds."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vedette.cli.console import note, print_json
@@ -11,7 +10,8 @@ from vedette.errors import InputError
 
 if TYPE_CHECKING:
     from vedette.spec.hardware import Cpu, Gpu
-    from vedette.spec.machine import Machine, Measured
+    from vedette.spec.machine import Machine
+    from vedette.spec.measure import Conditions
     from vedette.spec.model_file import ModelFile
 
 MOST_SECONDS = 3600
@@ -42,12 +42,13 @@ def plan(
     build: str | None = None,
     seconds: float = 10.0,
     threads: int | None = None,
+    no_tune: bool = False,
     json: bool = False,
 ) -> int:
     """Predict memory and tokens/s with a draft, a prediction head, n-grams and without any.
 
-    Without --gpu and --cpu it is for this machine, on which the models are measured. Of a model
-    that is not here only the header is read, by its name or address.
+    Without --gpu and --cpu it is for this machine: by what `vedette tune` kept of the models, else
+    they are measured. Of a model that is not here only the header is read, by its name or address.
 
     Parameters
     ----------
@@ -93,6 +94,8 @@ def plan(
         How long to measure each model here, the loading not counted.
     threads
         CPU threads for that.
+    no_tune
+        Plan for the weights as downloaded, also where `vedette tune` made a faster copy of them.
     json
         One JSON object, for machines.
     """
@@ -124,7 +127,9 @@ def plan(
             _gpu(gpu, vram, bandwidth), _cpu(cpu, cpu_bandwidth, cpu_cores, beside=gpu), ram
         )
     else:
-        machine = _this_machine(models, seconds, threads, kv_type, ram, quiet=json)
+        models, machine = _this_machine(
+            models, _conditions(seconds, threads, kv_type, no_tune=no_tune), ram, quiet=json
+        )
     question = Question(
         target=models[0],
         draft=models[1] if len(models) > 1 else None,
@@ -195,44 +200,39 @@ def _ram(ram: str | None) -> int | None:
     return None if ram is None else parse_bytes(ram, "--ram", binary=True)
 
 
-def _this_machine(
-    models: list[ModelFile],
-    seconds: float,
-    threads: int | None,
-    kv_type: str,
-    ram: str | None,
-    *,
-    quiet: bool,
-) -> Machine:
-    """This one, with the models measured on it."""
+def _conditions(seconds: float, threads: int | None, kv_type: str, *, no_tune: bool) -> Conditions:
     from vedette.config import load, usable_cores
+    from vedette.spec.measure import Conditions
+
+    settings = load(threads=threads, tuned=False if no_tune else None)
+    return Conditions(
+        seconds=seconds,
+        threads=settings.threads or usable_cores(),
+        kv_type=kv_type,
+        use_tuned=settings.tuned,
+    )
+
+
+def _this_machine(
+    models: list[ModelFile], conditions: Conditions, ram: str | None, *, quiet: bool
+) -> tuple[list[ModelFile], Machine]:
+    """This one, with the models measured on it, and those that are planned for."""
     from vedette.doctor.machine import this_machine
+    from vedette.models.home import home
     from vedette.spec.hardware import Cpu
     from vedette.spec.machine import Machine
+    from vedette.spec.measure import measured_models
 
-    settings = load(threads=threads)
-    found = this_machine(settings.home)
     for model in models:
         if not model.is_local:
             raise InputError(
                 f"{model.name} is not on this machine, so it cannot be measured here",
                 hint="`vedette pull` it, or describe a machine with --gpu or --cpu",
             )
-    note(f"measuring {' and '.join(model.name for model in models)}", quiet=quiet)
-    measured = _measured(models, seconds, settings.threads or usable_cores(), kv_type)
+    names = " and ".join(model.name for model in models)
+    note(f"measuring {names}, unless vedette tune kept how fast they are", quiet=quiet)
+    models, measured = measured_models(models, conditions)
+    found = this_machine(home())
     total = found.memory.total_bytes if found.memory else None
     cpu = Cpu(name=found.cpu.name, bytes_per_s=1.0, cores=found.cpu.usable_cores)
-    return Machine(gpu=None, cpu=cpu, memory_bytes=_ram(ram) or total, measured=measured)
-
-
-def _measured(models: list[ModelFile], seconds: float, threads: int, kv_type: str) -> Measured:
-    from vedette.spec.measure import measure_steps
-
-    paths = [Path(model.where) for model in models]
-    return measure_steps(
-        paths[0],
-        paths[1] if len(paths) > 1 else None,
-        seconds=seconds,
-        threads=threads,
-        kv_type=kv_type,
-    )
+    return models, Machine(gpu=None, cpu=cpu, memory_bytes=_ram(ram) or total, measured=measured)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from vedette.backends.base import Backend
+from vedette.backends.base import Backend, Identified
 from vedette.errors import CapabilityMissing, InputError
 from vedette.tasks.base import Steps
 from vedette.tasks.calibrations import key_of
@@ -61,7 +61,7 @@ class Guard:
             found["thresholds"] = self.thresholds.identity
         return found
 
-    def key(self, backend: Backend) -> str:
+    def key(self, backend: Identified) -> str:
         """What thresholds are bound to: the policies, the prompt, the model."""
         return key_of(replace(self, thresholds=None, ask_all=False).identity, backend)
 
@@ -75,7 +75,9 @@ class Guard:
 
     def weights(self, policy: Policy, backend: Backend) -> Weights:
         """How evidence is weighed under a policy. Without a say the model counts 0."""
-        known = policy.weights_for(backend.identity.get("model_sha256"))
+        # What is known of a model is as good for its tuned copy, which agrees with it.
+        identity = backend.identity
+        known = policy.weights_for(identity.get("tuned_from", identity.get("model_sha256")))
         if self.rules_only:
             weights = policy.rules_only
         elif self.thresholds is not None or self.ask_all:
@@ -89,7 +91,7 @@ class Guard:
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
         if self.thresholds is not None:
-            self.thresholds.check(self.key(backend))
+            self.thresholds.check(self.key, backend)
         if not item.text.strip():
             return Answer(value=unread(), extra={"empty": True})
         reading = read(item.text)
