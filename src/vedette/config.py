@@ -106,6 +106,10 @@ class Settings(BaseSettings):
         default="auto",
         description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",
     )
+    tuned: bool = Field(
+        default=True,
+        description="Use the copy of a model that `vedette tune` made, if there is one.",
+    )
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(
         default=1024, ge=1, description="Most requests waiting in an engine; more are refused."

@@ -7,10 +7,8 @@ import dataclasses
 
 import pytest
 
-from vedette.doctor import cpu as cpu_module
-from vedette.doctor import machine as machine_module
-from vedette.doctor.build import advice, describe, installed_build, parse_system_info
-from vedette.doctor.cpu import (
+from vedette import cpu as cpu_module
+from vedette.cpu import (
     features_of,
     parse_flags,
     parse_name,
@@ -18,6 +16,8 @@ from vedette.doctor.cpu import (
     relevant_flags,
     this_cpu,
 )
+from vedette.doctor import machine as machine_module
+from vedette.doctor.build import advice, describe, installed_build, parse_system_info
 from vedette.doctor.machine import Memory, disk_free_bytes, this_machine, within_limit
 from vedette.errors import EngineFailed
 

@@ -412,6 +412,22 @@ def test_too_few_harmless_texts_promise_nothing():
         find_flag_threshold([0.1] * 298, 0.01, 0.05)
 
 
+def test_what_a_policy_knows_of_a_model_counts_for_its_tuned_copy():
+    task, copy = Guard((ASKING,)), HashedBackend("c0p1")
+    assert task.weights(ASKING, copy) == ASKING.rules_only
+    copy.identity["tuned_from"] = "5ab1"
+    assert task.weights(ASKING, copy) == SAYS
+
+
+def test_thresholds_of_the_source_are_refused_by_its_tuned_copy():
+    source, copy = HashedBackend("5ab1"), HashedBackend("c0p1")
+    copy.identity["tuned_from"] = "5ab1"
+    task = Guard((ASKING,))
+    task = Guard((ASKING,), thresholds=GuardThresholds(task.key(source), {}))
+    with pytest.raises(CalibrationMismatch, match="a tuned copy"):
+        next(task.steps(Item(id="1", text="x"), copy))
+
+
 def test_thresholds_hold_for_their_policies_only():
     task = Guard((INJECTION,), rules_only=True, thresholds=GuardThresholds("another", {}))
     with pytest.raises(CalibrationMismatch):

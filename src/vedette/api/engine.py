@@ -63,6 +63,7 @@ class Engine:
     it is not here yet and `offline` is not set. Use it as a context manager, or call `close`.
     `width` requests are answered at once; `context_tokens` bounds prompt and answer together.
     `draft` is a smaller model that may guess tokens, `speculate` says who does.
+    `tuned` says whether a copy that `vedette tune` made of the model is used.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Engine:
         draft: str | None = None,
         speculate: str | None = None,
         offline: bool | None = None,
+        tuned: bool | None = None,
     ) -> None:
         settings = load(
             model=model,
@@ -86,9 +88,10 @@ class Engine:
             draft=draft,
             speculate=speculate,
             offline=offline,
+            tuned=tuned,
         )
         fetch(settings)
-        self.backend = LocalBackend(settings.model, options_of(settings))
+        self.backend = LocalBackend(settings.model, options_of(settings), use_tuned=settings.tuned)
 
     def complete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
         """Generate one text. At most one constraint holds it.

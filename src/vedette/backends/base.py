@@ -49,6 +49,15 @@ class Handle(Protocol[R_co]):
         ...
 
 
+class Identified(Protocol):
+    """What has the identity of a backend."""
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """As `Backend.identity`."""
+        ...
+
+
 class Backend(Protocol):
     """Anything that answers requests: the in-process engine, a llama-server, a URL."""
 

@@ -11,6 +11,7 @@ from vedette.config import Settings
 from vedette.engine.core import EngineCore
 from vedette.engine.options import EngineOptions
 from vedette.engine.stats import EngineStats
+from vedette.models import tuned
 from vedette.models.context_limit import recall
 from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
@@ -58,18 +59,34 @@ def fetch(settings: Settings, progress: Progress | None = None) -> None:
 class LocalBackend:
     """Implements `Backend` on a GGUF of this machine.
 
-    `model` is a registry name, `hf:user/repo:QUANT` or a path; it must be here already. Raises
-    `ModelNotFound` with the command that fetches it, `ModelCorrupt` for an unreadable file.
+    `model` is a registry name, `hf:user/repo:QUANT` or a path; it must be here already. With
+    `use_tuned`, a copy that `vedette tune` made of it for this machine answers in its place; that
+    is another model, and `identity` says so. `tuning` is what was found for the weights, copy or
+    not. Raises `ModelNotFound` with the command that fetches it, `ModelCorrupt` for an unreadable
+    file.
     """
 
-    def __init__(self, model: str | Path, options: EngineOptions | None = None) -> None:
+    def __init__(
+        self,
+        model: str | Path,
+        options: EngineOptions | None = None,
+        *,
+        use_tuned: bool = False,
+    ) -> None:
         weights = locate(str(model))
         self._name = weights.name
-        self.sha256 = weights.sha256 or file_sha256(weights.path)
-        limit = recall(self.sha256)
-        self._useful_tokens = limit.limit_tokens if limit else None
         self.path = weights.path
-        self.engine = EngineCore(weights.path, options)
+        self.sha256 = weights.sha256 or file_sha256(weights.path)
+        self.source_sha256 = self.sha256
+        self.tuning = tuned.find(self.sha256) if use_tuned else None
+        if self.tuning is not None and self.tuning.copy is not None:
+            self.path = tuned.checked_path(self.tuning)
+            self.sha256 = self.tuning.copy.sha256
+            self._name = f"{weights.name}, tuned ({self.tuning.copy.type})"
+        # A copy is close enough to its source for how much text is of use.
+        limit = recall(self.sha256) or recall(self.source_sha256)
+        self._useful_tokens = limit.limit_tokens if limit else None
+        self.engine = EngineCore(self.path, options)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -85,12 +102,26 @@ class LocalBackend:
 
     @property
     def identity(self) -> dict[str, Json]:
-        """The file's hash and what changes its numbers: the cache's type."""
-        return {"model_sha256": self.sha256, "kv_type": self.engine.options.kv_type}
+        """The file's hash and what changes its numbers: the cache's type.
+
+        A tuned copy has the hash of its own file, and says what it was made from.
+        """
+        found: dict[str, Json] = {
+            "model_sha256": self.sha256,
+            "kv_type": self.engine.options.kv_type,
+        }
+        if self.is_tuned:
+            found["tuned_from"] = self.source_sha256
+        return found
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether a tuned copy answers."""
+        return self.sha256 != self.source_sha256
 
     @property
     def name(self) -> str:
-        """The model as it was asked for."""
+        """The model as it was asked for; a tuned copy is told."""
         return self._name
 
     @property

@@ -38,11 +38,11 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
         case InProcess(model):
             return _in_process(_with_model(settings, model), progress)
         case OwnServer(model, program):
-            _refuse_flags(settings, "model", "draft", "speculate")
+            _refuse_flags(settings, "model", "draft", "speculate", "tuned")
             return _own(_with_model(settings, model), program, progress)
         case RunningServer(url):
             _refuse_flags(
-                settings, "model", "threads", "context_tokens", "kv_type", "draft", "speculate"
+                settings, "model", "threads", "context_tokens", "kv_type", "draft", "speculate", "tuned"
             )
             _check_network(settings, url)
             key = os.environ.get(API_KEY_VARIABLE, "")
@@ -50,7 +50,7 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
                 url, width=settings.width, timeout_s=settings.timeout_s, key=key
             )
         case OpenAIServer(url, model):
-            _refuse_flags(settings, "model", "threads", "kv_type", "draft", "speculate")
+            _refuse_flags(settings, "model", "threads", "kv_type", "draft", "speculate", "tuned")
             _check_network(settings, url)
             return OpenAIBackend(
                 url,
@@ -66,7 +66,8 @@ def open_tiers(settings: Settings, larger: str, progress: Progress | None = None
     """The backend of the settings, and behind it the one at the address `larger`.
 
     Flags that are about a model (its name, its threads where it runs elsewhere) are the smaller
-    one's. Raises what `open_backend` raises; nothing stays open then.
+    one's; that no tuned copy is wanted holds for both. Raises what `open_backend` raises; nothing
+    stays open then.
     """
     of_larger = _larger_settings(settings, larger)
     with ExitStack() as stack:
@@ -80,12 +81,13 @@ def open_tiers(settings: Settings, larger: str, progress: Progress | None = None
 
 
 def _larger_settings(settings: Settings, larger: str) -> Settings:
-    is_here = isinstance(parse_address(larger), InProcess | OwnServer)
+    address = parse_address(larger)
     return load(
         backend=larger,
         width=settings.width,
         offline=settings.offline,
-        threads=settings.threads if is_here else None,
+        tuned=settings.tuned if isinstance(address, InProcess) else None,
+        threads=settings.threads if isinstance(address, InProcess | OwnServer) else None,
     )
 
 
@@ -118,7 +120,13 @@ def _check_network(settings: Settings, url: str) -> None:
 
 def _in_process(settings: Settings, progress: Progress | None) -> Backend:
     fetch(settings, progress)
-    return LocalBackend(settings.model, options_of(settings))
+    backend = LocalBackend(settings.model, options_of(settings), use_tuned=settings.tuned)
+    if backend.is_tuned and progress is not None:
+        progress.note(
+            f"{backend.name}: answers come from the copy that `vedette tune` made; --no-tune "
+            f"(VEDETTE_TUNED=false) is for the weights as downloaded"
+        )
+    return backend
 
 
 def _own(settings: Settings, program: str | None, progress: Progress | None) -> Backend:

@@ -97,7 +97,15 @@ def guard(
         "--thresholds for it",
         quiet=options.quiet,
     )
-    unasked = replace(options, model=None, backend=None, width=None, threads=None, offline=None)
+    unasked = replace(
+        options,
+        model=None,
+        backend=None,
+        width=None,
+        threads=None,
+        no_tune=False,
+        offline=None,
+    )
     return run_job(task, paths, unasked, asks_model=False)
 
 

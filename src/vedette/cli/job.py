@@ -64,6 +64,8 @@ class JobOptions:
     "Most sequences in one batch, or requests at once to a server."
     threads: int | None = None
     "CPU threads."
+    no_tune: bool = False
+    "Use the weights as downloaded, also where `vedette tune` made a faster copy of them."
     offline: bool | None = None
     "Never use the network."
     show_prompt: bool = False
@@ -92,7 +94,7 @@ class JobOptions:
     def refuse_model(self) -> None:
         """Raise `InputError` for an option that is about the model, where none is asked."""
         default = JobOptions()
-        for name in ("model", "backend", "width", "threads", "offline", "show_prompt"):
+        for name in ("model", "backend", "width", "threads", "no_tune", "offline", "show_prompt"):
             if getattr(self, name) != getattr(default, name):
                 flag = f"--{name.replace('_', '-')}"
                 raise InputError(f"{flag} is about the model, and none is asked")
@@ -132,6 +134,7 @@ def settings_of(options: JobOptions) -> Settings:
         backend=options.backend,
         width=options.width,
         threads=options.threads,
+        tuned=False if options.no_tune else None,
         offline=options.offline,
     )
 

@@ -39,6 +39,8 @@ class LabelledRows:
     "Most sequences in one batch."
     threads: int | None = None
     "CPU threads."
+    no_tune: bool = False
+    "Use the weights as downloaded, also where `vedette tune` made a faster copy of them."
     offline: bool | None = None
     "Never use the network."
     json: bool = False
@@ -53,6 +55,7 @@ class LabelledRows:
             backend=self.backend,
             width=self.width,
             threads=self.threads,
+            tuned=False if self.no_tune else None,
             offline=self.offline,
         )
 

@@ -31,6 +31,7 @@ VERBS = {
     "pull": ("vedette.cli.pull:pull", "Fetch model weights, checked by hash."),
     "models": ("vedette.cli.models:models", "List known models and those on this machine."),
     "show": ("vedette.cli.show:show", "Explain a model file: type, size, template, memory."),
+    "tune": ("vedette.cli.tune:tune", "Make a model fast for this machine."),
     "extract": ("vedette.cli.extract:extract", "Turn texts into JSON that fits a schema."),
     "classify": ("vedette.cli.classify:classify", "Give texts one label, or several."),
     "decide": ("vedette.cli.decide:decide", "Answer closed questions about texts, with odds."),
@@ -71,6 +72,10 @@ VERBS = {
         "Plan, measure and mend speculative decoding with llama-server.",
     ),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
+    "spec": (
+        "vedette.cli.spec:app",
+        "Plan, measure and mend speculative decoding with llama-server.",
+    ),
     "bench": ("vedette.cli.bench:app", "Measure vedette against a llama-server."),
     "config": ("vedette.cli.config:app", "Show settings and where each value came from."),
 }

@@ -35,6 +35,11 @@ def _cells(row: Listed) -> tuple[str, str, str, str, str]:
 
 
 def _where(row: Listed) -> str:
+    tuned = f", tuned copy ({row.tuned})" if row.tuned else ""
+    return _place(row) + tuned
+
+
+def _place(row: Listed) -> str:
     match row.place:
         case "here":
             return "here"

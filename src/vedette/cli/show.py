@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from vedette.cli.console import print_json, print_table
+from vedette.models import tuned
 from vedette.models.context_limit import ContextLimit, any_stored, recall
 from vedette.models.fingerprint import file_sha256
 from vedette.models.gguf_facts import Facts, read_facts
@@ -66,6 +67,7 @@ def _lines(weights: Weights, facts: Facts) -> Iterator[tuple[str, str]]:
         )
     yield "context", f"{facts.context_tokens or 'unknown'} tokens by its label"
     yield "useful context", _useful(_limit(weights))
+    yield "tuned copy", _tuned(_tuning(weights))
     yield "rope", _rope(facts)
     yield "tokenizer", _tokenizer(facts)
     yield "chat template", facts.chat_format or "none"
@@ -78,6 +80,24 @@ def _limit(weights: Weights) -> ContextLimit | None:
     if not any_stored():
         return None
     return recall(weights.sha256 or file_sha256(weights.path))
+
+
+def _tuning(weights: Weights) -> tuned.Tuning | None:
+    """What `vedette tune` found here; as for `_limit`, no file is hashed for nothing."""
+    if not tuned.any_stored():
+        return None
+    return tuned.find(weights.sha256 or file_sha256(weights.path))
+
+
+def _tuned(found: tuned.Tuning | None) -> str:
+    if found is None:
+        return "not measured here: `vedette tune` does that"
+    if found.copy is None:
+        return f"none: no other packing is better here, measured {found.date}"
+    return (
+        f"{found.copy.type}, {human_bytes(found.copy.size_bytes)}, made {found.date}; "
+        f"used unless --no-tune is given"
+    )
 
 
 def _useful(limit: ContextLimit | None) -> str:
@@ -164,6 +184,7 @@ def _as_json(
         "sha256": weights.sha256,
         "licence": _licence(weights, facts),
         "useful_context": asdict(limit) if (limit := _limit(weights)) else None,
+        "tuning": asdict(tuning) if (tuning := _tuning(weights)) else None,
         **{key: value for key, value in asdict(facts).items() if key not in left_out},
         "memory": {
             "kind": facts.memory_kind,

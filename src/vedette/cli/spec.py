@@ -10,3 +10,8 @@ app.command(
     name="lint",
     help="Find and mend what is wrong in llama-server command lines.",
 )
+app.command(
+    "vedette.cli.spec_plan:plan",
+    name="plan",
+    help="Predict what guessing ahead costs and brings, with the command.",
+)

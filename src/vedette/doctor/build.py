@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from vedette.cpu import FEATURES, Cpu
 from vedette.errors import EngineFailed
-
-from .cpu import FEATURES, Cpu
 
 Kind: TypeAlias = Literal["native", "generic", "foreign", "unknown"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from .cpu import Cpu, read_text, this_cpu
+from vedette.cpu import Cpu, read_text, this_cpu
 
 MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 PACKAGES = ("vedette", "llama-cpp-python", "llguidance")

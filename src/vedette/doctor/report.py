@@ -122,12 +122,20 @@ def examine(findings: Findings, settings: Settings, *, seconds: float) -> Examin
     )
 
 
-def check_room(weights: Weights, memory: Memory | None, *, cells: int, kv_type: str) -> None:
+def check_room(
+    weights: Weights,
+    memory: Memory | None,
+    *,
+    cells: int,
+    kv_type: str,
+    beside_bytes: int = 0,
+) -> None:
     """Raise `EngineFailed` for a model that would drive the machine into swapping.
 
-    Raises `ModelCorrupt` for a file that is no GGUF.
+    `beside_bytes` is what is held at the same time. Raises `ModelCorrupt` for a file that is no
+    GGUF.
     """
-    needed = estimate_memory(read_facts(weights.path), cells, kv_type).total_bytes
+    needed = estimate_memory(read_facts(weights.path), cells, kv_type).total_bytes + beside_bytes
     if memory is not None and needed > memory.available_bytes:
         raise EngineFailed(
             f"the model {weights.name} needs {human_bytes(needed)} of memory and "
@@ -147,7 +155,8 @@ def _measured(
             "this build of llama.cpp needs CPU features that are not there, so nothing is measured",
             hint="build it for this machine, as the warning says",
         )
-    from .measure import CELLS, WIDTHS, measure
+    from .measure import WIDTHS, measure
+    from .probe import CELLS
 
     check_room(weights, findings.machine.memory, cells=CELLS, kv_type=settings.kv_type)
     measured = measure(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from vedette.models import store
+from vedette.models import store, tuned
 from vedette.models.home import models_dir
 from vedette.models.hub_cache import CachedFile, all_cached
 from vedette.models.registry import HubFile, Model, registry
@@ -17,7 +17,10 @@ Place: TypeAlias = Literal["here", "hub cache", "partly here", "not here"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """One row. `present_bytes` is less than `size_bytes` while a pull is unfinished."""
+    """One row. `present_bytes` is less than `size_bytes` while a pull is unfinished.
+
+    `tuned` is how the copy that is used on this machine is packed, None where there is none.
+    """
 
     name: str
     size_bytes: int
@@ -26,6 +29,7 @@ class Listed:
     architecture: str
     place: Place
     path: Path | None
+    tuned: str | None = None
 
 
 def catalogue() -> list[Listed]:
@@ -43,6 +47,7 @@ def catalogue() -> list[Listed]:
             architecture="",
             place="here",
             path=models_dir() / manifest.file,
+            tuned=_tuned(manifest.sha256),
         )
         for manifest in manifests.values()
         if models_dir() / manifest.file not in taken
@@ -63,7 +68,13 @@ def _registered(
         architecture=model.architecture,
         place=place,
         path=path,
+        tuned=_tuned(model.sha256) if path is not None else None,
     )
+
+
+def _tuned(sha256: str) -> str | None:
+    found = tuned.find(sha256)
+    return found.copy.type if found is not None and found.copy is not None else None
 
 
 def _where(
@@ -93,4 +104,5 @@ def _only_cached(cached: list[CachedFile], taken: set[Path | None]) -> Iterator[
                 architecture="",
                 place="hub cache",
                 path=each.path,
+                tuned=_tuned(each.promised_sha256) if each.promised_sha256 else None,
             )

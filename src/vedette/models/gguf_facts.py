@@ -11,7 +11,7 @@ from vedette.models.layers import LayerMemory, MemoryKind, layer_memory
 from vedette.models.metadata import Metadata
 
 # The file's own label of its mix of types, by number.
-_FILE_TYPES = {
+FILE_TYPES = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K",
     11: "Q3_K_S", 12: "Q3_K_M", 13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S",
     17: "Q5_K_M", 18: "Q6_K", 19: "IQ2_XXS", 20: "IQ2_XS", 21: "Q2_K_S", 22: "IQ3_XS",
@@ -119,7 +119,7 @@ def read_facts(path: Path) -> Facts:
         architecture=meta.architecture,
         name=meta.text("general.name"),
         licence=meta.text("general.license"),
-        file_type=_FILE_TYPES.get(file_type) if file_type is not None else None,
+        file_type=FILE_TYPES.get(file_type) if file_type is not None else None,
         n_parameters=sum(tensor.n_values for tensor in header.tensors),
         quantisation=_shares(header),
         context_tokens=meta.count("*.context_length"),

@@ -70,7 +70,7 @@ class Header:
     tensors: tuple[Tensor, ...]
 
 
-def corrupt(path: Path, reason: str) -> ModelCorrupt:
+def corrupt(path: Path | str, reason: str) -> ModelCorrupt:
     """The error for a file that is not a sound GGUF."""
     return ModelCorrupt(f"{path} is not a sound GGUF file: {reason}", hint="fetch the file again")
 
@@ -85,15 +85,24 @@ def read_header(path: Path, *, keep: frozenset[str] = frozenset()) -> Header:
         with path.open("rb", buffering=_BLOCK_BYTES) as file:
             size_bytes = file.seek(0, 2)
             file.seek(0)
-            return _Reader(path, file, size_bytes, keep).header()
+            return parse_header(path, file, size_bytes, keep=keep)
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
+
+
+def parse_header(
+    name: Path | str, file: BinaryIO, size_bytes: int, *, keep: frozenset[str] = frozenset()
+) -> Header:
+    """As `read_header`, from an open file at its start; `name` is what errors call it."""
+    return _Reader(name, file, size_bytes, keep).header()
 
 
 class _Reader:
     """A position in the file, and how much is left."""
 
-    def __init__(self, path: Path, file: BinaryIO, size_bytes: int, keep: frozenset[str]) -> None:
+    def __init__(
+        self, path: Path | str, file: BinaryIO, size_bytes: int, keep: frozenset[str]
+    ) -> None:
         self._keep = keep
         self._path = path
         self._file = file

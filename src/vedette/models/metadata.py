@@ -15,7 +15,7 @@ _MAX_LAYERS = 512  # as llama.cpp has it
 class Metadata:
     """The key-value part of one file. In keys, `*` stands for the architecture's name."""
 
-    def __init__(self, path: Path, values: Mapping[str, Value]) -> None:
+    def __init__(self, path: Path | str, values: Mapping[str, Value]) -> None:
         self._path = path
         self._values = values
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
-from vedette.backends.base import Backend
+from vedette.backends.base import Identified
 from vedette.decide.calibration import Calibration, calibration_of
 from vedette.errors import CalibrationMismatch
 from vedette.types import Json
@@ -17,6 +17,7 @@ from vedette.types import Json
 from . import threshold_file
 
 FORMAT = "vedette-calibration-1"
+KeyFor: TypeAlias = Callable[[Identified], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,14 @@ class Calibrations:
     key: str
     questions: Mapping[str, Calibration]
 
-    def check(self, task: str, key: str) -> None:
-        """Raises `CalibrationMismatch` unless they were made for this task under this key."""
-        if (self.task, self.key) != (task, key):
+    def check(self, task: str, key_for: KeyFor, backend: Identified) -> None:
+        """Raises `CalibrationMismatch` unless they were made for this task and backend.
+
+        `key_for` makes the key of a backend.
+        """
+        if (self.task, self.key) != (task, key_for(backend)):
+            if self.task == task:
+                refuse_source(self.key, key_for, backend)
             what = (
                 "another task" if self.task != task else "another model or prompt, or other choices"
             )
@@ -57,10 +63,31 @@ class Calibrations:
         threshold_file.write(path, self.as_dict())
 
 
-def key_of(made_for: object, backend: Backend) -> str:
+def key_of(made_for: object, backend: Identified) -> str:
     """A hash of what scores depend on: prompt and labels, and the backend's model."""
     identity = {"made_for": made_for, "backend": backend.identity}
     return hashlib.sha256(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def refuse_source(key: str, key_for: KeyFor, backend: Identified) -> None:
+    """Raises `CalibrationMismatch` where the key is that of the model of which the backend has a
+    tuned copy: what to do about that is easily said.
+    """
+    identity = dict(backend.identity)
+    source = identity.pop("tuned_from", None)
+    if source is not None and key == key_for(_Source({**identity, "model_sha256": source})):
+        raise CalibrationMismatch(
+            "the threshold file was made with the weights as downloaded, and a tuned copy of "
+            "them answers here, so its promise does not hold",
+            hint="give --no-tune (VEDETTE_TUNED=false), or calibrate again with the tuned copy",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a tuned copy was made from, as far as keys go."""
+
+    identity: dict[str, Json]
 
 
 def read_calibrations(path: str) -> Calibrations:

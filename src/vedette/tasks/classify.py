@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from vedette.backends.base import Backend, Result
+from vedette.backends.base import Backend, Identified, Result
 from vedette.decide.closed import Decision, decide, mean_prior
 from vedette.decide.explain import explained
 from vedette.decide.question import YES_NO
@@ -109,7 +109,7 @@ class Classify:
         """Whether the scores lean towards some labels whatever the text is."""
         return True
 
-    def key(self, backend: Backend) -> str:
+    def key(self, backend: Identified) -> str:
         """What a calibration is made for: the prompts, the labels and the model."""
         shared = [[m.role, m.content] for m in self.wording.shared_messages]
         return key_of([*self.names, *shared, text_of("classify", "user")], backend)
@@ -187,7 +187,7 @@ class Classify:
         if self.calibrations is not None:
             if not can.can_score:
                 raise CapabilityMissing("a threshold file needs a backend that can score choices")
-            self.calibrations.check(self.name, self.key(backend))
+            self.calibrations.check(self.name, self.key, backend)
         answer = yield from self._decided(item, backend)
         return (yield from self._with_evidence(item.text, answer)) if self.evidence else answer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
-from vedette.backends.base import Backend
+from vedette.backends.base import Backend, Identified
 from vedette.decide.closed import decide, mean_logprobs, mean_prior
 from vedette.decide.explain import explained
 from vedette.decide.question import YES_NO_OPTIONS, Question, check_ids
@@ -92,7 +92,7 @@ class Decide:
             ],
         }
 
-    def key(self, backend: Backend) -> str:
+    def key(self, backend: Identified) -> str:
         """What a calibration is made for: the questions, the prompt, the orders and the model."""
         return key_of({**self._asked_as, "both_orders": self.both_orders}, backend)
 
@@ -157,7 +157,7 @@ class Decide:
         if self.calibrations is not None:
             if not can.can_score:
                 raise CapabilityMissing("a threshold file needs a backend that can score choices")
-            self.calibrations.check(self.name, self.key(backend))
+            self.calibrations.check(self.name, self.key, backend)
 
     def _written(self, requests: Sequence[ScoreRequest]) -> Steps:
         results = yield [label_request(ask.prompt, ask.choices) for ask in requests]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from vedette.backends.base import Backend
+from vedette.backends.base import Backend, Identified
 from vedette.errors import CapabilityMissing, InputError
 from vedette.tasks.base import Steps
 from vedette.tasks.calibrations import key_of
@@ -61,7 +61,7 @@ class Guard:
             found["thresholds"] = self.thresholds.identity
         return found
 
-    def key(self, backend: Backend) -> str:
+    def key(self, backend: Identified) -> str:
         """What thresholds are bound to: the policies, the prompt, the model."""
         return key_of(replace(self, thresholds=None, ask_all=False).identity, backend)
 
@@ -75,7 +75,11 @@ class Guard:
 
     def known(self, policy: Policy, backend: Backend) -> KnownModel | None:
         """What a policy knows of the model, where one is asked."""
-        return None if self.rules_only else policy.known(backend.identity.get("model_sha256"))
+        if self.rules_only:
+            return None
+        # What is known of a model is as good for its tuned copy, which agrees with it.
+        identity = backend.identity
+        return policy.known(identity.get("tuned_from", identity.get("model_sha256")))
 
     def weights(self, policy: Policy, backend: Backend) -> Weights:
         """How evidence is weighed under a policy. Without a say the model counts 0."""
@@ -92,7 +96,7 @@ class Guard:
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
         if self.thresholds is not None:
-            self.thresholds.check(self.key(backend))
+            self.thresholds.check(self.key, backend)
         if not item.text.strip():
             return Answer(value=unread(), extra={"empty": True})
         reading = read(item.text)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from vedette.backends.base import Identified
 from vedette.decide.false_positives import FlagThreshold
 from vedette.errors import CalibrationMismatch
 from vedette.tasks import threshold_file
+from vedette.tasks.calibrations import KeyFor, refuse_source
 from vedette.types import Json
 
 FORMAT = "vedette-guard-thresholds-1"
@@ -21,9 +23,13 @@ class GuardThresholds:
     key: str
     policies: Mapping[str, FlagThreshold]
 
-    def check(self, key: str) -> None:
-        """Raises `CalibrationMismatch` unless they were made for these policies and this model."""
-        if self.key != key:
+    def check(self, key_for: KeyFor, backend: Identified) -> None:
+        """Raises `CalibrationMismatch` unless they were made for these policies and this model.
+
+        `key_for` makes the key of a backend.
+        """
+        if self.key != key_for(backend):
+            refuse_source(self.key, key_for, backend)
             raise CalibrationMismatch(
                 "the threshold file was made for another model, other policies or another text of "
                 "theirs, so its promise does not hold here",

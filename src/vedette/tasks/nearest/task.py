@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.backends.base import Backend
+from vedette.backends.base import Backend, Identified
 from vedette.decide.closed import decide
 from vedette.errors import CapabilityMissing, InputTooLong, LabelError
 from vedette.tasks.base import Steps, Task
@@ -129,7 +129,7 @@ class Nearest:
         """Likeness leans to no label, so there is nothing to be divided out."""
         return False
 
-    def key(self, backend: Backend) -> str:
+    def key(self, backend: Identified) -> str:
         """What a calibration is made for: the labels, the examples and the model."""
         return key_of(replace(self, calibrations=None).identity, backend)
 
@@ -140,7 +140,7 @@ class Nearest:
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
         if self.calibrations is not None:
-            self.calibrations.check(self.name, self.key(backend))
+            self.calibrations.check(self.name, self.key, backend)
         if not item.text.strip():
             return Answer(value={"label": None}, extra={"empty": True})
         self._check(item, backend)

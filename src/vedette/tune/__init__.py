@@ -1,0 +1,1 @@
+"""Weights made fast for this machine: measured, packed anew, held against the source."""
