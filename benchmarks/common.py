@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vedette.backends.local import LocalBackend
+from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.engine.constraint.json_schema import parse_schema
 from vedette.errors import VedetteError
 from vedette.tasks.examples import extract_examples
@@ -139,6 +140,24 @@ def gap_text(gap: float) -> str:
 def say(text: str) -> None:
     """A line of progress, on stderr."""
     print(text, file=sys.stderr, flush=True)
+
+
+def print_report(measured: Callable[[], str], *, kept_in: str | None = "--out") -> int:
+    """Measure and print the report, the last thing that a `main` does. Returns the exit code.
+
+    SIGTERM stops it as Ctrl-C does. `kept_in` is the option whose file a stopped run goes on from.
+    """
+    try:
+        with stopped_by_sigterm():
+            print(measured())
+    except VedetteError as error:
+        say(f"error: {error}")
+        return 2
+    except KeyboardInterrupt:
+        go_on = f"; the same command goes on with what is in {kept_in}" if kept_in else ""
+        say(f"stopped{go_on}")
+        return 130
+    return 0
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

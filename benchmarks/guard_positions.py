@@ -16,15 +16,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import say, table
+from common import print_report, say, table
 from guard_sets import flags
 from kept import json_lines
 
 from vedette.backends.base import Backend
 from vedette.backends.local import LocalBackend
 from vedette.backends.none import NoModel
-from vedette.cli.bench_run import stopped_by_sigterm
-from vedette.errors import VedetteError
 from vedette.tasks.guard.policy_file import find_policy
 from vedette.tasks.guard.task import Guard
 
@@ -79,6 +77,15 @@ def measure(data: Path, n_payloads: int | None, backend: Backend) -> str:
     return table(["found", "language", "payloads", *PLACES], lines)
 
 
+def run(options: argparse.Namespace) -> str:
+    """What the command line asks for. Raises `VedetteError`."""
+    backend: Backend = LocalBackend(options.model) if options.model else NoModel()
+    try:
+        return measure(options.data, options.payloads, backend)
+    finally:
+        backend.close()
+
+
 def main() -> int:
     """Measure, and say what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -86,19 +93,7 @@ def main() -> int:
     parser.add_argument("--model")
     parser.add_argument("--payloads", type=int)
     options = parser.parse_args()
-    try:
-        with stopped_by_sigterm():
-            backend: Backend = LocalBackend(options.model) if options.model else NoModel()
-            try:
-                print(measure(options.data, options.payloads, backend))
-            finally:
-                backend.close()
-    except VedetteError as error:
-        say(f"error: {error}")
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return print_report(lambda: run(options), kept_in=None)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import say, table
+from common import print_report, say, table
 from kept import Kept, json_lines
 
 from vedette.backends.local import LocalBackend
-from vedette.cli.bench_run import stopped_by_sigterm
-from vedette.errors import VedetteError
 from vedette.evaluate.report import Report
 from vedette.evaluate.run import evaluate_classify
 from vedette.tasks.classifier import classifier
@@ -174,16 +172,7 @@ def main() -> int:
         parser.error(f"there is no set {unknown[0]}; the sets are {', '.join(SETS)}")
     if args.rows is not None and args.rows < 1:
         parser.error(f"--rows is {args.rows}; it must be at least 1")
-    try:
-        with stopped_by_sigterm():
-            print(report_of(measure(args, names)))
-    except VedetteError as error:
-        say(f"error: {error}")
-        return 2
-    except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is in --out")
-        return 130
-    return 0
+    return print_report(lambda: report_of(measure(args, names)))
 
 
 if __name__ == "__main__":

@@ -18,12 +18,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from common import say, table
+from common import print_report, say, table
 from kept import Kept, json_lines
 
 from vedette.backends.local import LocalBackend
 from vedette.batch.answers import answers
-from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.errors import VedetteError
 from vedette.tasks.base import Task
 from vedette.tasks.labels import Label
@@ -163,16 +162,7 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    try:
-        with stopped_by_sigterm():
-            print(measure(args))
-    except VedetteError as error:
-        say(f"error: {error}")
-        return 2
-    except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is in --out")
-        return 130
-    return 0
+    return print_report(lambda: measure(args))
 
 
 if __name__ == "__main__":

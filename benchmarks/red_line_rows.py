@@ -22,15 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import say, table
+from common import print_report, say, table
 from kept import Kept, json_lines
 
 from vedette.backends.local import LocalBackend
-from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.decide.closed import mean_prior, normalised
 from vedette.decide.false_positives import find_flag_threshold
 from vedette.decide.risk import error_bound
-from vedette.errors import VedetteError
 from vedette.tasks.red_lines.route import CONTENT_FREE, Route
 from vedette.tasks.red_lines.rules import RED_KINDS, SIMPLE, load_rules, read
 
@@ -153,16 +151,7 @@ def main() -> int:
     parser.add_argument("--fpr", type=float, default=0.05)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    try:
-        with stopped_by_sigterm():
-            print(measure(args))
-    except VedetteError as error:
-        say(f"error: {error}")
-        return 2
-    except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is in --out")
-        return 130
-    return 0
+    return print_report(lambda: measure(args))
 
 
 if __name__ == "__main__":

@@ -18,14 +18,12 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from common import say, table
+from common import print_report, say, table
 from kept import Kept
 from red_line_questions import Asked, questions
 
 from vedette.backends.local import LocalBackend
-from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.decide.risk import error_bound
-from vedette.errors import VedetteError
 from vedette.types import Constraint, Message, Prompt, Request
 
 SYSTEM = "Reply with the answer only."
@@ -91,6 +89,18 @@ def report(asked: list[Asked], kept: Kept) -> str:
     return table(("questions", "n", "right", "95% interval"), rows)
 
 
+def measure(args: argparse.Namespace) -> str:
+    """The table."""
+    asked = questions(args.seed)
+    kept = Kept(args.out, {"benchmark": "red_lines", "model": args.model, "seed": args.seed})
+    backend = LocalBackend(args.model)
+    try:
+        answer(asked, backend, kept)
+    finally:
+        backend.close()
+    return report(asked, kept)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -99,24 +109,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    asked = questions(args.seed)
-    try:
-        about = {"benchmark": "red_lines", "model": args.model, "seed": args.seed}
-        kept = Kept(args.out, about)
-        with stopped_by_sigterm():
-            backend = LocalBackend(args.model)
-            try:
-                answer(asked, backend, kept)
-            finally:
-                backend.close()
-        print(report(asked, kept))
-    except VedetteError as error:
-        say(f"error: {error}")
-        return 2
-    except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is in --out")
-        return 130
-    return 0
+    return print_report(lambda: measure(args))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from typing import Any
 
 import httpx2
 import jsonschema_rs
-from common import say, table
+from common import print_report, say, table
 from kept import Kept, json_lines
 
 from vedette.backends.find_server import find_server
@@ -34,7 +34,6 @@ from vedette.backends.local import LocalBackend
 from vedette.backends.server_process import ServerOptions
 from vedette.batch.single import answer_item
 from vedette.bench.peer import Peer
-from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.errors import VedetteError
 from vedette.tasks.tool import CallTools
 from vedette.tasks.tool_defs import tools_of
@@ -256,6 +255,17 @@ def measure(args: argparse.Namespace, rows: Rows, kept: Kept) -> list[tuple[str,
     return lines
 
 
+def report(args: argparse.Namespace) -> str:
+    """The table, with what it is about."""
+    rows = chosen(args)
+    lines = measure(args, rows, Kept(args.out, {"benchmark": "tools_bfcl", "model": args.model}))
+    head = ("side", "well-formed", "errors", "called", "name", "name and arguments")
+    return (
+        f"{args.model}, {args.items} questions of each kind\n"
+        f"{table((*head, 'none where irrelevant', 's each'), lines)}"
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -269,21 +279,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.items < 1:
         parser.error(f"--items is {args.items}; it must be at least 1")
-    try:
-        rows = chosen(args)
-        kept = Kept(args.out, {"benchmark": "tools_bfcl", "model": args.model})
-        with stopped_by_sigterm():
-            lines = measure(args, rows, kept)
-    except VedetteError as error:
-        say(f"error: {error}")
-        return 2
-    except KeyboardInterrupt:
-        say("stopped")
-        return 130
-    print(f"{args.model}, {args.items} questions of each kind")
-    head = ("side", "well-formed", "errors", "called", "name", "name and arguments")
-    print(table((*head, "none where irrelevant", "s each"), lines))
-    return 0
+    return print_report(lambda: report(args))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pages that must agree with the code: those generated from it, and the dependency list."""
+"""Pages that must agree with the code: those generated from it, and lists of what there is."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ def test_every_dependency_has_exactly_one_line():
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     listed = re.findall(r"^- \*\*(\S+)\*\*", page, flags=re.MULTILINE)
     assert len(listed) == len(set(listed))
+
+
+def test_every_file_of_the_benchmarks_is_in_their_list():
+    folder = ROOT / "benchmarks"
+    listed = set(re.findall(r"[\w.]+\.\w+", (folder / "README.md").read_text(encoding="utf-8")))
+    there = {path.name for path in folder.iterdir() if path.is_file()} - {"README.md"}
+    assert sorted(there - listed) == []
 
 
 def declared() -> set[str]:

@@ -53,7 +53,7 @@ def test_questions_from_the_command_line_and_from_a_file_are_answered_together(c
     ("tokens", "message"),
     [
         ((), "there is no question"),
-        (("--ask", "Which? a|"), "without a name"),
+        (("--ask", "Which? a|"), "'Which? a|' has an empty option"),
         (("--ask", "a=Is it?", "--ask", "a=Is it so?"), "two questions have the id 'a'"),
         (("--questions", "in.txt"), "not JSON"),
         (("--questions", "none.json"), "none.json"),

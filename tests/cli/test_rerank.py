@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -25,6 +26,8 @@ def call(tmp_path, tiny_full, capfd, monkeypatch):
         {"query": "x", "documents": []},
     ]
     (tmp_path / "batch.jsonl").write_text("\n".join(map(json.dumps, batch)))
+    for name in ("empty", "empty.jsonl"):
+        (tmp_path / name).write_text("")
     chats = [
         {"messages": [{"role": "user", "content": "I have a cat."}, {"role": "assistant",
          "content": "Nice."}, {"role": "user", "content": "does it purr"}]},
@@ -81,12 +84,23 @@ def test_each_row_may_have_a_query_of_its_own_and_a_bad_one_is_an_error_row(call
         (("c.jsonl", "--query", "x", "--text-field", "t"), "no field 't'"),
         (("c.jsonl", "--query", "x", "--top", "0"), "top is 0"),
         (("none.jsonl", "--query", "x"), "none.jsonl"),
+        (("empty.jsonl", "--query", "x"), "there are no candidates in empty.jsonl"),
+        (("empty.jsonl", "--query", "x", "--read", "0"), "there are no candidates"),
+        (("empty", "empty.jsonl", "--query", "x"), "no candidates in empty, empty.jsonl"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(call, tokens, message):
     code, lines, err = call("rerank", *tokens)
     assert (code, lines) == (2, [])
     assert message in err
+
+
+def test_stdin_without_a_candidate_is_told_too(call, monkeypatch):
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        code, lines, err = call("rerank", "-", "--query", "x", "--read", "0")
+    assert (code, lines) == (2, [])
+    assert "there are no candidates in stdin" in err
 
 
 def test_rows_are_rewritten_conversations_among_them(call):
@@ -111,3 +125,18 @@ def test_a_history_field_must_be_there(call):
     assert code == 1
     assert all("before" in line["error"]["message"] or "text" in line["error"]["message"]
                for line in lines)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (("--count", "5"), "--count goes with --mode variants or --mode decompose"),
+        (("--mode", "hyde", "--count", "5"), "--count goes with --mode variants"),
+        (("--mode", "variants", "--passages", "2"), "--passages goes with --mode hyde"),
+        (("--retry-failed",), "there is no journal"),
+    ],
+)
+def test_an_option_of_rewrite_that_nothing_would_use_is_refused(call, tokens, message):
+    code, lines, err = call("rewrite", "chat.jsonl", *tokens)
+    assert (code, lines) == (2, [])
+    assert message in err

@@ -10,7 +10,14 @@ from vedette.decide.confidence import (
     expected_level,
     score_confidence,
 )
-from vedette.decide.question import Option, Question, ask, check_ids, parse_questions
+from vedette.decide.question import (
+    Option,
+    Question,
+    ask,
+    check_ids,
+    parse_questions,
+    read_questions,
+)
 from vedette.errors import InputError
 
 WIRE = {
@@ -103,10 +110,31 @@ def test_a_question_in_a_line_can_be_named():
     assert ask("Is a = b?").id == "q1"
 
 
-@pytest.mark.parametrize("spec", ["Which? only", "", "Which? a|", "? a|b|a"])
-def test_a_line_that_is_no_question_is_refused(spec):
-    with pytest.raises(InputError):
-        ask(spec)
+@pytest.mark.parametrize(
+    ("spec", "message", "hint"),
+    [
+        ("Which? only", "cannot read the question 'Which? only'", "billing|shipping"),
+        ("", "the question '' has no words", "Is it urgent?"),
+        ("team=", "the question 'team=' has no words", "Is it urgent?"),
+        ("Which? a|", "'Which? a|' has an empty option", "on both sides of each |"),
+        ("How? a<<b", "'How? a<<b' has an empty level", "on both sides of each <"),
+        ("? a|b|a", "'? a|b|a' has the option 'a' twice", "leave one of them out"),
+        ("How? a<a", "'How? a<a' has the level 'a' twice", "leave one of them out"),
+        ("How? " + "<".join("abcdefghijk"), "has 11 levels; at most 10", "join some of the levels"),
+        ("Which? " + "|".join(map(str, range(256))), "has 256 options; at most 255", "join some"),
+    ],
+)
+def test_a_line_that_is_no_question_is_refused_as_it_was_typed(spec, message, hint):
+    with pytest.raises(InputError) as caught:
+        ask(spec, 1)
+    assert message in caught.value.message
+    assert "questions." not in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_question_of_a_file_is_refused_with_the_name_of_the_file():
+    with pytest.raises(InputError, match=r"q\.json: questions\.q: must be an object"):
+        read_questions('{"q": 1}', "q.json")
 
 
 def test_questions_need_ids_of_their_own():

@@ -18,6 +18,8 @@ def desk(tmp_path, tiny_full, capfd, monkeypatch):
     monkeypatch.setenv("VEDETTE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("VEDETTE_MODEL", str(tiny_full))
     monkeypatch.chdir(tmp_path)
+    for name in ("empty", "empty.csv", "empty.jsonl"):
+        (tmp_path / name).write_text("")
     rng = random.Random(1)
     rows = [
         {"text": f"row {i} of some {rng.choice('abcdef')}", "label": ("good", "bad")[i % 2]}
@@ -183,6 +185,10 @@ def test_a_threshold_file_for_something_else_is_refused(desk, changed):
         ((*EVAL, "--thresholds", "rows.jsonl"), "not JSON"),
         ((*EVAL, "--thresholds", "missing.json"), "cannot read the threshold file"),
         (("eval", "classify", "--data", "nothing.jsonl"), "nothing.jsonl"),
+        (("eval", "classify", "--data", "empty"), "there are no rows in empty"),
+        (("eval", "classify", "--data", "empty.csv"), "there are no rows in empty.csv"),
+        (("eval", "classify", "--data", "empty.jsonl"), "there are no rows in empty.jsonl"),
+        (("eval", "decide", "--data", "empty", "--ask", "Ok?"), "there are no rows in empty"),
         (("eval", "singing", "--data", "rows.jsonl"), "singing"),
         (("eval", "decide", "--data", "rows.jsonl"), "there is no question"),
         (("eval", "decide", "--data", "rows.jsonl", "--ask", "ok=Ok?"), "none of the fields 'ok'"),

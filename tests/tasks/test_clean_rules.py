@@ -486,3 +486,10 @@ def test_a_part_of_a_number_is_recognised(span, text):
 )
 def test_a_whole_number_is_no_part_of_one(span, text):
     assert not cuts_a_number(span, text)
+
+
+@pytest.mark.parametrize("date", ["3.4.2026", "03-04-2026", "2026-12-31"])
+def test_a_date_in_a_longer_text_is_no_telephone_number(date):
+    with pytest.raises(Unsettled, match="not a telephone number"):
+        clean_phone(f"Anna paid on {date}", "DE")
+    assert clean_phone(f"Anna paid on {date}, 030 123456", "DE") == "+4930123456"

@@ -433,3 +433,24 @@ def test_refs_are_followed_and_a_field_says_more_than_the_defaults():
         {"us": "03/04/2026", "eu": "03/04/2026"}, None, schema, defaults=Defaults(order="dmy")
     )
     assert value["value"] == {"us": "2026-03-04", "eu": "2026-04-03"}
+
+
+PHONE = {"type": "object", "properties": {"phone": {"x-clean": "phone"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "said"),
+    [
+        (SCHEMA, {"defaults": Defaults(currency="XXZ")}, "currency is 'XXZ', which is no code"),
+        (PHONE, {"defaults": Defaults(country="UK")}, "country is 'UK', which is no country"),
+        (SCHEMA, {"sure_above": 0.9}, "sure_above is about the model, and none is asked"),
+    ],
+)
+def test_what_could_never_have_an_effect_is_refused(schema, options, said):
+    with pytest.raises(InputError, match=said):
+        Clean(schema, rules_only=True, **options)
+
+
+def test_a_required_field_that_is_no_property_is_refused():
+    with pytest.raises(SchemaError, match="required has 'phon', which is no property"):
+        Clean({**PHONE, "required": ["phon"]})

@@ -89,7 +89,7 @@ def run_dedupe(job: DedupeJob, progress: Callable[[], Progress] = NoProgress) ->
     began_s = time.monotonic()
     source = job.whole_source
     journal = journal_path(job.out, job.ask.journal) if job.ask else None
-    check(source, job.out, journal)
+    check(source, job.out, journal, job.ask is not None and job.ask.retry_failed)
     if has_content(job.out) and not job.fresh:
         raise FileError(
             f"{job.out} has content already",

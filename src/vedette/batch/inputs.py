@@ -58,6 +58,14 @@ class InputFile:
         """Whether it can be read twice, which stdin and pipes cannot."""
         return self.path != STDIN and stat.S_ISREG(os.stat(self.path).st_mode)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in it; stdin and pipes are not looked into. Raises `FileError`."""
+        if not self.is_regular:
+            return False
+        with self.open() as stream:
+            return not stream.read(1)
+
     def open(self) -> BinaryIO:
         """The bytes, decompressed when the name ends in `.gz`. Raises `FileError`."""
         try:

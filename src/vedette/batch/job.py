@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from vedette.backends.base import Backend
-from vedette.errors import FileError
+from vedette.errors import FileError, InputError
 from vedette.tasks.base import Task
 
 from .drive import RETRY_AFTER_S
@@ -34,7 +34,9 @@ class Job:
     retry_after_s: tuple[float, ...] = RETRY_AFTER_S
 
 
-def check(source: Source, out: str = "-", journal: str | None = None) -> None:
+def check(
+    source: Source, out: str = "-", journal: str | None = None, retry_failed: bool = False
+) -> None:
     """Find what is wrong with a job's files before a model is loaded for it.
 
     Raises `FileError` or `InputError`; creates the folder of the output if it is missing.
@@ -42,6 +44,11 @@ def check(source: Source, out: str = "-", journal: str | None = None) -> None:
     files = source.check()
     check_output(out)
     path = journal_path(out, journal)
+    if retry_failed and path is None:
+        raise InputError(
+            "--retry-failed asks the error rows of an earlier run again, and there is no journal",
+            hint="name the --out or --journal of that run",
+        )
     if path is not None:
         check_output(path)
     for target in (target for target in (out, path) if target and is_file(target)):

@@ -43,7 +43,7 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
     `InputError` (options that cannot be met), `JournalMismatch`, and whatever a task raises that
     is no `InputError` or `RequestError`; what was answered until then is kept.
     """
-    check(job.source, job.out, job.journal)
+    check(job.source, job.out, job.journal, job.retry_failed)
     if job.workers is not None and job.workers < 1:
         raise InputError(f"--workers is {job.workers}; it must be at least 1, or auto")
     identity = job_identity(job.task, job.backend)

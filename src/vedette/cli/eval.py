@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from cyclopts import Parameter
 
 from vedette.cli.console import note, print_json
-from vedette.cli.job import open_backend, read_text
+from vedette.cli.job import read_text
 from vedette.cli.labelled_rows import LabelledRows
-from vedette.cli.report_output import print_report, tell_thresholds, teller, write_page
+from vedette.cli.report_output import print_report, teller, write_page, write_thresholds
 
 if TYPE_CHECKING:
     from vedette.tasks.calibrations import Calibrations
@@ -110,8 +110,7 @@ def evaluate(
     known = read_calibrations(thresholds) if thresholds else None
     items, right = rows.rows(data)
     job = rows.classify(right, items, prior, known)
-    backend = open_backend(rows.settings(), quiet=rows.quiet)
-    try:
+    with rows.opened() as backend:
         report = evaluate_classify(
             job,
             items,
@@ -121,8 +120,6 @@ def evaluate(
             data=Path(data).name,
             tell=teller(rows.quiet),
         )
-    finally:
-        backend.close()
     if html:
         write_page(html, page(report))
     if rows.json:
@@ -167,16 +164,9 @@ def calibrate(
     job = rows.classify(right, items)
     promise = Promise(alpha=alpha, delta=delta)
     promise.check()
-    backend = open_backend(rows.settings(), quiet=rows.quiet)
-    try:
+    with rows.opened() as backend:
         found = calibrate_classify(
             job, items, right, backend, promise, by_choice=per_class, tell=teller(rows.quiet)
         )
-    finally:
-        backend.close()
-    found.write(out)
-    if rows.json:
-        print_json(found.as_dict())
-    else:
-        tell_thresholds(found, out)
+    write_thresholds(found, out, as_json=rows.json)
     return 0

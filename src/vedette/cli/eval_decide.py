@@ -10,9 +10,8 @@ from cyclopts import Parameter
 
 from vedette.cli.console import print_json
 from vedette.cli.decide import questions_of
-from vedette.cli.job import open_backend
 from vedette.cli.labelled_rows import LabelledRows
-from vedette.cli.report_output import print_report, tell_thresholds, teller, write_page
+from vedette.cli.report_output import print_report, teller, write_page, write_thresholds
 
 if TYPE_CHECKING:
     from vedette.decide.question import Question
@@ -85,8 +84,7 @@ def evaluate(
         instructions=rows.instructions,
     )
     items, right = rows.rows(data, job.questions)
-    backend = open_backend(rows.settings(), quiet=rows.quiet)
-    try:
+    with rows.opened() as backend:
         reports = evaluate_decide(
             job,
             items,
@@ -96,8 +94,6 @@ def evaluate(
             data=Path(data).name,
             tell=teller(rows.quiet),
         )
-    finally:
-        backend.close()
     if html:
         write_page(html, page(*reports))
     if rows.json:
@@ -149,16 +145,9 @@ def calibrate(
         questions=rows.asked(), both_orders=rows.both_orders, instructions=rows.instructions
     )
     items, right = rows.rows(data, job.questions)
-    backend = open_backend(rows.settings(), quiet=rows.quiet)
-    try:
+    with rows.opened() as backend:
         found = calibrate_decide(
             job, items, right, backend, promise, by_choice=per_class, tell=teller(rows.quiet)
         )
-    finally:
-        backend.close()
-    found.write(out)
-    if rows.json:
-        print_json(found.as_dict())
-    else:
-        tell_thresholds(found, out)
+    write_thresholds(found, out, as_json=rows.json)
     return 0

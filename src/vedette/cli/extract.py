@@ -38,7 +38,7 @@ def extract(
     max_tokens
         Most tokens of an answer; by default what the schema can need.
     prompt_schema
-        Show the schema to the model; --prompt-schema false leaves it out, for fine-tuned models.
+        Show the schema to the model; --prompt-schema=false leaves it out, for fine-tuned models.
     force
         Go on where the task looks like one that a small model is not to be trusted with.
     """

@@ -72,7 +72,7 @@ def generate(
     stop
         Texts at which a free answer ends.
     prompt_schema
-        Show the schema to the model; --prompt-schema false leaves it out, for fine-tuned models.
+        Show the schema to the model; --prompt-schema=false leaves it out, for fine-tuned models.
     strict
         With --schema: refuse what can only be checked after the answer.
     order

@@ -178,7 +178,7 @@ def run_job(
     if not asks_model:
         options.refuse_model()
     workers = options.worker_count()
-    check(source, options.out, options.journal)
+    check(source, options.out, options.journal, options.retry_failed)
     backend: Backend = NoModel()
     if asks_model:
         backend = open_backend(settings_of(options), quiet=options.quiet, larger=larger)

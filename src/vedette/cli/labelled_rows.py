@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
+from vedette.cli.job import open_backend
 from vedette.config import Settings, load
 from vedette.errors import InputError
 
 if TYPE_CHECKING:
+    from vedette.backends.base import Backend
     from vedette.batch.source import Source
     from vedette.types import Item
 
@@ -55,6 +58,10 @@ class LabelledRows:
             tuned=False if self.no_tune else None,
             offline=self.offline,
         )
+
+    def opened(self) -> closing[Backend]:
+        """Who answers, for a `with`."""
+        return closing(open_backend(self.settings(), quiet=self.quiet))
 
     def source(self, data: str, columns: tuple[str, ...], *, needs_columns: bool = True) -> Source:
         """Where the rows come from."""

@@ -61,7 +61,7 @@ def redact(
         Have the model look for people, addresses and organisations too.
     entities
         Kinds of names that the model looks for instead: a list, or a file with `name: description`
-        lines.
+        lines. It turns on the model, without --names too.
     regions
         Countries whose national telephone numbers count.
     allow

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vedette.cli.console import note, print_table
+from vedette.cli.console import note, print_json, print_table
 from vedette.errors import FileError
 
 if TYPE_CHECKING:
@@ -73,7 +73,16 @@ def print_report(report: Report) -> None:
     sys.stdout.flush()
 
 
-def tell_thresholds(found: Calibrations, out: str) -> None:
+def write_thresholds(found: Calibrations, out: str, *, as_json: bool) -> None:
+    """Write what was found to a threshold file, and say it. Raises `FileError`."""
+    found.write(out)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _tell_thresholds(found, out)
+
+
+def _tell_thresholds(found: Calibrations, out: str) -> None:
     """What is kept of the answers to each question."""
     for name, one in found.questions.items():
         promise = f"at most {one.promise.alpha:.1%} wrong, {1 - one.promise.delta:.0%} sure"

@@ -18,8 +18,8 @@ def rewrite(
     mode: Annotated[
         list[Literal["query", "variants", "decompose", "hyde"]] | None, Parameter(negative=())
     ] = None,
-    count: int = 3,
-    passages: int = 1,
+    count: int | None = None,
+    passages: int | None = None,
     history: str | None = None,
     instructions: str = "",
     temperature: float = 0.0,
@@ -36,9 +36,9 @@ def rewrite(
         query (the default): one search query; variants: several; decompose: simpler questions;
         hyde: passages that might answer it, to be embedded. May be given again.
     count
-        How many variants, and how many simpler questions at most.
+        How many variants, and how many simpler questions at most (3).
     passages
-        How many passages.
+        How many passages (1).
     history
         The field of a row (of JSONL, CSV or Parquet) with the conversation before its question.
     instructions
@@ -48,15 +48,21 @@ def rewrite(
     seed
         Draws the same again.
     """
+    from vedette.errors import InputError
     from vedette.tasks.rewrite import Rewrite
     from vedette.types import Sampling
 
     check_paths(paths, rewrite)
     options = options or JobOptions()
+    modes = tuple(mode or ("query",))
+    if count is not None and not {"variants", "decompose"} & set(modes):
+        raise InputError("--count goes with --mode variants or --mode decompose")
+    if passages is not None and "hyde" not in modes:
+        raise InputError("--passages goes with --mode hyde")
     task = Rewrite(
-        modes=tuple(mode or ("query",)),
-        count=count,
-        passages=passages,
+        modes=modes,
+        count=3 if count is None else count,
+        passages=1 if passages is None else passages,
         instructions=instructions,
         sampling=Sampling(temperature=temperature, seed=seed),
         history_column=history or "history",

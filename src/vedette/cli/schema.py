@@ -41,7 +41,7 @@ def check(
     strict
         Refuse what can only be checked on the finished answer.
     formats
-        Take `format` as a promise; --formats false takes it as a note.
+        Take `format` as a promise; --formats=false takes it as a note.
     refs
         Files that remote references may mean, as URI=FILE; nothing is fetched.
     json

@@ -17,6 +17,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 YES_NO = ("yes", "no")
 MOST_OPTIONS = 255
 MOST_LEVELS = 10
+# What stands between the options of a question in one line.
+MARKS: dict[str, Kind] = {"|": "choice", "<": "score"}
+LINE_HINT = "write `Is it urgent?`, `Which team? billing|shipping`, or `How urgent? low<high`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,7 @@ class Question:
         names = self.names
         if any(not name.strip() for name in names):
             raise self._fault('"criteria" has an option without a name')
-        if len(set(names)) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
+        if (twice := _twice(names)) is not None:
             raise self._fault(f'"criteria" has {twice!r} twice')
         if self.kind == "choice" and not 1 <= len(names) <= MOST_OPTIONS:
             raise self._fault(
@@ -155,16 +157,38 @@ def ask(spec: str, number: int = 1) -> Question:
         name, rest = f"q{number}", spec
     end = max(rest.rfind(mark) for mark in "?？:：")
     text, listed = (rest[: end + 1].strip(), rest[end + 1 :].strip()) if end >= 0 else (rest, "")
+    if not text.strip():
+        raise InputError(f"the question {spec!r} has no words", hint=LINE_HINT)
     if not listed:
         return Question(name, "noul", text.strip())
-    for mark, kind in (("|", "choice"), ("<", "score")):
+    for mark, kind in MARKS.items():
         if mark in listed:
-            options = tuple(Option(part.strip()) for part in listed.split(mark))
-            return Question(name, cast(Kind, kind), text, options)
-    raise InputError(
-        f"cannot read the question {spec!r}",
-        hint="write `Is it urgent?`, `Which team? billing|shipping`, or `How urgent? low<high`",
-    )
+            names = tuple(part.strip() for part in listed.split(mark))
+            _check_line(spec, kind, names, mark)
+            return Question(name, kind, text, tuple(map(Option, names)))
+    raise InputError(f"cannot read the question {spec!r}", hint=LINE_HINT)
+
+
+def _check_line(spec: str, kind: Kind, names: Sequence[str], mark: str) -> None:
+    """Raise what `Question` would, in the words of a line instead of those of JSON."""
+    one, most = ("option", MOST_OPTIONS) if kind == "choice" else ("level", MOST_LEVELS)
+    asked = f"the question {spec!r} has"
+    if not all(names):
+        raise InputError(
+            f"{asked} an empty {one}", hint=f"write words on both sides of each {mark}"
+        )
+    if (twice := _twice(names)) is not None:
+        raise InputError(f"{asked} the {one} {twice!r} twice", hint="leave one of them out")
+    if len(names) > most:
+        raise InputError(
+            f"{asked} {len(names)} {one}s; at most {most} are supported",
+            hint=f"join some of the {one}s",
+        )
+
+
+def _twice(names: Sequence[str]) -> str | None:
+    """The first name that was there before."""
+    return next((name for i, name in enumerate(names) if name in names[:i]), None)
 
 
 def read_questions(text: str, where: str) -> tuple[Question, ...]:
@@ -173,7 +197,10 @@ def read_questions(text: str, where: str) -> tuple[Question, ...]:
         data = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{where} is not JSON: {error}") from error
-    return parse_questions(data)
+    try:
+        return parse_questions(data)
+    except InputError as error:
+        raise InputError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def check_ids(questions: Sequence[Question]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from vedette.batch.inputs import resolve
 from vedette.batch.rows import BadRow
 from vedette.batch.source import Source
 from vedette.errors import InputError
@@ -17,6 +18,10 @@ def labelled_rows(source: Source) -> list[Item]:
     Raises `InputError` for a row that cannot be read, has no text or no right answer, and for
     none at all.
     """
+    nothing = InputError(f"there are no rows in {', '.join(source.paths)}")
+    # Before the form of the files is looked at: without a row, what is wrong is not the form.
+    if all(file.is_empty for file in resolve(source.paths, source.format)):
+        raise nothing
     items = []
     for row in source.rows():
         if isinstance(row, BadRow):
@@ -25,7 +30,7 @@ def labelled_rows(source: Source) -> list[Item]:
             raise InputError(f"row {row.id} has no text", hint="take it out")
         items.append(row)
     if not items:
-        raise InputError(f"there are no rows in {', '.join(source.paths)}")
+        raise nothing
     return items
 
 

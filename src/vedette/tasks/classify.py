@@ -22,6 +22,7 @@ from .evidence import evidence_of, evidence_request
 from .label_prompt import LabelledText, LabelPrompt
 from .labels import Label
 from .prompt_data import load_prompt, text_of
+from .raw_scores import RawScores
 from .reply import scores_of
 from .written_label import label_request, label_value, labels_value
 
@@ -115,7 +116,12 @@ class Classify:
 
     def raw_scores(self) -> Task:
         """The task whose answers are the log-probabilities of `names`, uncorrected."""
-        return _RawScores(replace(self, prior="none", calibrations=None))
+        return RawScores(replace(self, prior="none", calibrations=None))
+
+    def uncorrected(self, rows: Sequence[Scores]) -> Json:
+        """See `Scored`: of `names`, in their order."""
+        (row,) = rows
+        return [*row.logprobs]
 
     @property
     def _study_rows(self) -> int:
@@ -257,25 +263,6 @@ class Classify:
         chosen: list[Json] = [name for name, p in applies.items() if p > 0.5]
         usage = sum((result.usage for result in results), Usage())
         return Answer(value={"labels": chosen, "probabilities": {**applies}}, usage=usage)
-
-
-@dataclass(frozen=True, slots=True)
-class _RawScores:
-    """Implements `Task`: what a classification scores, before any correction."""
-
-    task: Classify
-    name: str = "classify"
-
-    @property
-    def identity(self) -> dict[str, Json]:
-        return self.task.identity
-
-    def steps(self, item: Item, backend: Backend) -> Steps:
-        asking = self.task.steps(item, backend)
-        results = yield next(asking)
-        asking.close()
-        scores = scores_of(results[0])
-        return Answer(value=[*scores.logprobs], usage=scores.usage)
 
 
 def _logprobs(answer: Answer) -> list[float]:

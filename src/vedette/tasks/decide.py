@@ -18,6 +18,7 @@ from .base import Steps, Task
 from .calibrations import Calibrations, key_of
 from .decide_answer import answer_of, written_answer
 from .prompt_data import fill, load_prompt, text_of, with_instructions
+from .raw_scores import RawScores
 from .reply import check_room, completion_of, scores_of
 from .written_label import label_request
 
@@ -97,7 +98,7 @@ class Decide:
 
     def raw_scores(self) -> Task:
         """The task whose answers are the log-probabilities of each question's options."""
-        return _RawScores(replace(self, prior="none", calibrations=None, explain=False))
+        return RawScores(replace(self, prior="none", calibrations=None, explain=False))
 
     @cached_property
     def _priors(self) -> WeakKeyDictionary[Backend, list[list[float]]]:
@@ -211,30 +212,10 @@ class Decide:
             return rows[i]
         return mean_logprobs([rows[i], rows[len(self.questions) + i][::-1]])
 
-    def averaged(self, rows: Sequence[Scores]) -> dict[str, list[float]]:
-        """The scores of each question's options, uncorrected, from the replies to `requests`."""
+    def uncorrected(self, rows: Sequence[Scores]) -> dict[str, Json]:
+        """See `Scored`: of each question's options, from the replies to `requests`."""
         logprobs = [row.logprobs for row in rows]
         return {q.id: [*self._averaged(logprobs, i)] for i, q in enumerate(self.questions)}
-
-
-@dataclass(frozen=True, slots=True)
-class _RawScores:
-    """Implements `Task`: what each question scores, before any correction."""
-
-    task: Decide
-    name: str = "decide"
-
-    @property
-    def identity(self) -> dict[str, Json]:
-        return self.task.identity
-
-    def steps(self, item: Item, backend: Backend) -> Steps:
-        asking = self.task.steps(item, backend)
-        results = yield next(asking)
-        asking.close()
-        rows = [scores_of(result) for result in results]
-        scores: dict[str, Json] = {name: [*row] for name, row in self.task.averaged(rows).items()}
-        return Answer(value=scores, usage=sum((row.usage for row in rows), Usage()))
 
 
 def _rendered(question: Question) -> str:

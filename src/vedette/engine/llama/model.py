@@ -8,9 +8,7 @@ from typing import Literal, TypeAlias
 
 import llama_cpp
 
-from vedette.errors import ModelCorrupt, ModelNotFound
-
-from . import library
+from .open_file import open_file
 
 MemoryKind: TypeAlias = Literal["full", "sliding", "recurrent", "hybrid"]
 
@@ -34,17 +32,8 @@ class Model:
     """
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise ModelNotFound(f"no such model file: {path}")
-        library.start()
-        params = llama_cpp.llama_model_default_params()
         self.path = path
-        self.pointer = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
-        if not self.pointer:
-            raise ModelCorrupt(
-                f"llama.cpp cannot load {path}: {library.last_complaint() or 'no reason given'}",
-                hint="run `vedette show` on the file, or pull it again",
-            )
+        self.pointer = open_file(path)
         self.vocab = llama_cpp.llama_model_get_vocab(self.pointer)
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self.vocab))
         self.train_context_tokens = int(llama_cpp.llama_model_n_ctx_train(self.pointer))

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import llama_cpp
 
-from vedette.errors import ModelCorrupt, ModelNotFound
-
-from . import library
+from .open_file import open_file
 
 
 class VocabularyFile:
@@ -19,20 +17,9 @@ class VocabularyFile:
     """
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise ModelNotFound(f"no such model file: {path}")
-        library.start()
-        params = llama_cpp.llama_model_default_params()
-        params.vocab_only = True
         self.path = path
         self._lock = threading.Lock()
-        self._pointer = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
-        if not self._pointer:
-            raise ModelCorrupt(
-                f"llama.cpp finds no vocabulary in {path}: "
-                f"{library.last_complaint() or 'no reason given'}",
-                hint="run `vedette show` on the file, or pull it again",
-            )
+        self._pointer = open_file(path, vocab_only=True)
         self._vocab = llama_cpp.llama_model_get_vocab(self._pointer)
         self._buffer = (llama_cpp.llama_token * 8192)()
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@(?:[\w](?:[\w-]*[\w])?\.)+[^\W\d_]{2,}")
 _BRACKETED = re.compile(r'(?:"?[^"<>]*"?\s*)?<([^<>]+)>')
+_DATE = re.compile(
+    r"(?:0?[1-9]|[12]\d|3[01])([./-])(?:0?[1-9]|[12]\d|3[01])\1(?:19|20)\d\d"
+    r"|(?:19|20)\d\d([./-])(?:0?[1-9]|1[0-2])\2(?:0?[1-9]|[12]\d|3[01])"
+)
 _HIDDEN = (
     (re.compile(r"\s*[\[({]\s*at\s*[\])}]\s*", re.IGNORECASE), "@"),
     (re.compile(r"\s*[\[({]\s*dot\s*[\])}]\s*", re.IGNORECASE), "."),
@@ -44,6 +48,13 @@ def clean_email(raw: str) -> str:
 def _written(address: str) -> str:
     local, _, domain = address.rpartition("@")
     return f"{local}@{domain.lower()}"
+
+
+def phone_countries() -> frozenset[str]:
+    """The two-letter codes of the countries whose telephone numbers are known."""
+    import phonenumbers
+
+    return frozenset(phonenumbers.SUPPORTED_REGIONS)
 
 
 def clean_phone(raw: str, country: str) -> str:
@@ -78,7 +89,11 @@ def _phone_in(text: str, country: str) -> str:
     """The one valid number that stands in a text. Raises `Unsettled`."""
     import phonenumbers
 
-    matches = list(phonenumbers.PhoneNumberMatcher(text, country or None))
+    matches = [
+        match
+        for match in phonenumbers.PhoneNumberMatcher(text, country or None)
+        if not _DATE.fullmatch(match.raw_string)
+    ]
     if any(match.number.extension for match in matches):
         raise Unsettled("a telephone number with an extension", ask=False)
     found = {_e164(match.number) for match in matches}

@@ -15,8 +15,10 @@ from vedette.errors import CapabilityMissing, InputError, SchemaError
 from vedette.tasks.outline import resolve
 from vedette.types import Json
 
+from .contacts import phone_countries
 from .dates import Calendar, Order, zone_of
 from .quantities import units
+from .words import currency_codes
 
 # Kind: the options it takes, and the JSON types of its values.
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -147,6 +149,9 @@ def read_fields(schema: Mapping[str, Any], defaults: Defaults) -> tuple[Field, .
         raise SchemaError("what is to be cleaned is a schema of an object with properties")
     if not properties:
         raise SchemaError("the schema has no properties, so there is nothing to clean")
+    for name in schema.get("required", ()):
+        if name not in properties:
+            raise SchemaError(f"required has {name!r}, which is no property of the schema")
     schema_report(schema)
     validator = jsonschema_rs.validator_for({**schema, "required": []}, validate_formats=True)
     found = tuple(_field(name, schema, defaults, validator) for name in properties)
@@ -161,7 +166,21 @@ def read_fields(schema: Mapping[str, Any], defaults: Defaults) -> tuple[Field, .
                 f"{needing.name!r} is a {needing.kind}, which needs {library}",
                 hint="pip install 'vedette[clean]'",
             )
+    for field in found:
+        _check_codes(field)
     return found
+
+
+def _check_codes(field: Field) -> None:
+    """Raise `InputError` for a currency or country that there is not."""
+    currency, country = field.options.currency, field.options.country
+    if field.kind == "money" and currency and currency not in currency_codes():
+        raise InputError(f"currency is {currency!r}, which is no code of ISO 4217")
+    if field.kind == "phone" and country and country not in phone_countries():
+        raise InputError(
+            f"country is {country!r}, which is no country with telephone numbers",
+            hint="write its code of ISO 3166-1, as in GB",
+        )
 
 
 def _field(

@@ -26,7 +26,7 @@ from .fields import Defaults, Field, read_fields
 from .rules import settle
 from .verdict import Unsettled
 
-RULES_VERSION = 1  # what a journal holds was made by these rules: raise it when they change
+RULES_VERSION = 2  # what a journal holds was made by these rules: raise it when they change
 CHOICE_KINDS = ("choice", "boolean")
 NONE_LABELS = ("unknown", "none", "none of these")
 SURE_ABOVE = 0.7
@@ -58,6 +58,8 @@ class Clean:
     def __post_init__(self) -> None:
         if self.rules_only and self.instructions:
             raise InputError("instructions are for the model, and none is asked")
+        if self.rules_only and self.sure_above != SURE_ABOVE:
+            raise InputError("sure_above is about the model, and none is asked")
         if not 0 <= self.sure_above < 1:
             raise InputError(f"sure_above is {self.sure_above:g}; it must be in [0, 1)")
         _ = self.fields

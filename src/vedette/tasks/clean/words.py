@@ -114,12 +114,19 @@ def country_names() -> dict[str, str]:
 
 
 @cache
+def currency_codes() -> frozenset[str]:
+    """The codes of ISO 4217, those of former currencies too."""
+    from babel.numbers import list_currencies
+
+    return frozenset(map(str, list_currencies()))
+
+
+@cache
 def currency_names() -> dict[str, tuple[str, ...]]:
     """The codes that a symbol, name or code of a currency may mean."""
     from babel import Locale
-    from babel.numbers import list_currencies
 
-    codes = set(list_currencies())
+    codes = currency_codes()
     found: dict[str, tuple[str, ...]] = {}
     for language in LANGUAGES:
         for code, name in Locale.parse(language).currencies.items():
