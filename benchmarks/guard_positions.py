@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common import print_report, say, table
-from guard_sets import flags
+from guard_sets import PAYLOADS, flags
 from kept import json_lines
 
 from vedette.backends.base import Backend
@@ -26,7 +26,6 @@ from vedette.backends.none import NoModel
 from vedette.tasks.guard.policy_file import find_policy
 from vedette.tasks.guard.task import Guard
 
-PAYLOADS = Path(__file__).with_name("guard_payloads.jsonl")
 FILLER_CHARS = 16_000
 PLACES = {"alone": None, "start": 0.0, "middle": 0.5, "end": 1.0}
 

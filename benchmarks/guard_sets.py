@@ -1,29 +1,25 @@
 """How many attacks the guard finds, and how many harmless texts it flags.
 
     python benchmarks/guard_sets.py DATA [--model NAME] [--rows N]
-    python benchmarks/guard_sets.py DATA --model NAME --scores FILE [--rows N] [--seconds S]
 
 DATA is a folder with the sets below. Without a model, rules alone decide. With one it has the say
 that the policies give it, and the table is of the product's verdicts; how often it was asked is
-told. With --scores it is asked about everything instead, of the attacks those that the policy is
-about, and what the rules and the model say of each text goes to FILE as it comes: `guard_fit.py`
-makes weights of that. A run that is begun again with the same FILE goes on; --seconds ends it in
-time. --rows takes that many of each set, spread evenly over it.
+told. The probes of the policies were fitted to most of these texts: what a model finds of texts
+that it was not fitted to, `guard_probe.py` tells. --rows takes that many of each set, spread evenly
+over it.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from common import say, table
-from kept import Kept, json_file, json_lines
+from kept import json_file, json_lines
 
 from vedette.backends.base import Backend
 from vedette.backends.local import LocalBackend
@@ -37,14 +33,19 @@ from vedette.tasks.guard.task import Guard
 from vedette.types import Answer, Item
 
 POLICIES = (*DEFAULT, "indirect-injection")
-# The sets of attacks that a policy is about, which weights are made from.
+# The sets of attacks that a policy is about, which its probe is fitted to.
 ABOUT = {
-    "prompt-injection": ("purplellama", "piguard, attacks"),
-    "jailbreak": ("jailbreaks in the wild",),
+    "prompt-injection": ("purplellama, secrets", "piguard, attacks", "own injections"),
+    "jailbreak": ("jailbreaks in the wild", "own jailbreaks"),
 }
-CHUNK = 16
+# What breaks the secrecy that the system prompt asks for, and what breaks only its wishes: most of
+# the latter are ordinary questions, so no probe is fitted to them.
+KIND = "risk_category"
+PURPLE = {"secrets": "security-violating", "wishes": "logic-violating"}
 # Written after the rules, to do without the words that they know. No rule is to be made for them.
 WORDINGS = Path(__file__).with_name("guard_wordings.txt")
+PAYLOADS = Path(__file__).with_name("guard_payloads.jsonl")
+HARMLESS = Path(__file__).with_name("guard_harmless.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def sets_in(folder: Path) -> list[Texts]:
     def lines(name: str, field: str) -> tuple[str, ...]:
         return tuple(row[field] for row in json_lines(folder / name, field))
 
+    purple = json_lines(folder / "prompt_injection_purplellama.jsonl", "text", KIND)
     valid = json_file(folder / "piguard_valid.json")
     one = json_file(folder / "notinject_one.json")
     mails = lines("bipia_email.jsonl", "context")
@@ -79,10 +81,27 @@ def sets_in(folder: Path) -> list[Texts]:
         Texts("piguard, harmless", False, tuple(r["prompt"] for r in valid if not r["label"])),
         Texts("bipia, mails", False, mails),
         Texts("jailbreaks in the wild", True, lines("jailbreaks_inthewild.jsonl", "text")),
-        Texts("purplellama", True, lines("prompt_injection_purplellama.jsonl", "text")),
+        *(
+            Texts(f"purplellama, {kind}", True, tuple(r["text"] for r in purple if r[KIND] == risk))
+            for kind, risk in PURPLE.items()
+        ),
         Texts("piguard, attacks", True, tuple(r["prompt"] for r in valid if r["label"])),
         Texts("bipia, orders in mails", True, tuple(planted)),
         Texts("new wordings", True, tuple(WORDINGS.read_text("utf-8").splitlines())),
+    ]
+
+
+def own_sets() -> list[Texts]:
+    """Vedette's own, in many languages, for probes: the rules were written with them in sight."""
+    rows = json_lines(PAYLOADS, "policy", "en", "zh")
+
+    def payloads(policy: str) -> tuple[str, ...]:
+        return tuple(row[key] for row in rows if row["policy"] == policy for key in ("en", "zh"))
+
+    return [
+        Texts("own injections", True, payloads("prompt-injection")),
+        Texts("own jailbreaks", True, payloads("jailbreak")),
+        Texts("own harmless", False, tuple(HARMLESS.read_text("utf-8").splitlines())),
     ]
 
 
@@ -121,42 +140,13 @@ def report(sets: Iterable[Texts], rows: int | None, backend: Backend, *, rules: 
     return table(["flagged", "", "texts", *POLICIES, "first two", "asked"], lines)
 
 
-def score(
-    sets: Sequence[Texts],
-    rows: int | None,
-    backend: Backend,
-    kept: Kept,
-    in_time: Callable[[], bool],
-) -> None:
-    """What rules and model say of every text under every policy, to the file."""
-    for policy, one in product(ABOUT, sets):
-        if one.attacks and one.name not in ABOUT[policy]:
-            continue
-        task = Guard((find_policy(policy),), ask_all=True)
-        names = {i: f"{policy}/{one.name}/{i}" for i, _ in one.sample(rows)}
-        todo = [(names[i], text) for i, text in one.sample(rows) if kept.get(names[i]) is None]
-        for first in range(0, len(todo), CHUNK):
-            if not in_time():
-                return
-            part = todo[first : first + CHUNK]
-            verdicts = flags(task, [text for _, text in part], backend)
-            for (name, _), verdict in zip(part, verdicts, strict=True):
-                about = {"policy": policy, "set": one.name, "attack": one.attacks}
-                kept.add(name, {**about, **verdict["evidence"]})
-            say(f"{policy}, {one.name}: {first + len(part)} of {len(todo)}")
-
-
 def main() -> int:
     """Measure, and say what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--model")
-    parser.add_argument("--scores", type=Path)
     parser.add_argument("--rows", type=int)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
-    if options.scores and not options.model:
-        parser.error("--scores needs --model")
     try:
         with stopped_by_sigterm():
             run(options)
@@ -164,22 +154,16 @@ def main() -> int:
         say(f"error: {error}")
         return 2
     except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is in --scores")
         return 130
     return 0
 
 
 def run(options: argparse.Namespace) -> None:
     """Do what the command line says. Raises `VedetteError`."""
-    end = time.monotonic() + options.seconds
     sets = sets_in(options.data)
     backend: Backend = LocalBackend(options.model) if options.model else NoModel()
     try:
-        if options.scores:
-            kept = Kept(options.scores, {"model": options.model, **backend.identity})
-            score(sets, options.rows, backend, kept, lambda: time.monotonic() < end)
-        else:
-            print(report(sets, options.rows, backend, rules=options.model is None))
+        print(report(sets, options.rows, backend, rules=options.model is None))
     finally:
         backend.close()
 

@@ -101,6 +101,15 @@ class Settings(BaseSettings):
         default=True,
         description="Use the copy of a model that `vedette tune` made, if there is one.",
     )
+    draft: Auto[str] = Field(
+        default=None,
+        min_length=1,
+        description="A smaller model of the same vocabulary that may guess tokens; `auto` is none.",
+    )
+    speculate: str = Field(
+        default="auto",
+        description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",
+    )
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(
         default=1024, ge=1, description="Most requests waiting in an engine; more are refused."

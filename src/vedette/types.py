@@ -101,7 +101,8 @@ class Request:
 
     `think` is for models that think before they answer: `off`, `free`, or the most tokens of the
     thought. The constraint holds from the end of the thought on, and `max_tokens` counts from
-    there. `tier` says which of several backends answers, counted from the smallest.
+    there. `tier` says which of several backends answers, counted from the smallest. `speculate`
+    is `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N` in place of the engine's own setting.
     """
 
     prompt: Prompt
@@ -113,6 +114,7 @@ class Request:
     deadline_s: float | None = None
     logprobs: bool = False
     tier: int = 0
+    speculate: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +134,12 @@ class ScoreRequest:
 class EmbedRequest:
     """One text to be placed: what does the model expect to come after the prompt?
 
-    `tier`: as for `ScoreRequest`.
+    `keep` says that the text is likely to come again, in other jobs too, so that its place is
+    worth keeping on disk. `tier`: as for `ScoreRequest`.
     """
 
     prompt: Prompt
+    keep: bool = False
     deadline_s: float | None = None
     tier: int = 0
 
@@ -192,12 +196,41 @@ class TokenLogprob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Speculation:
+    """What guessing tokens did for one answer.
+
+    `steps` are those that the answer took, `guessed` and `right` count tokens, by source as
+    (guessed, right); `by_position` the same for the first guess of a step, the second, and so on,
+    where those behind a wrong one are not counted. `guess_ms` is the time that guessing took,
+    before any was checked. `speedup` is the estimate, from measured step times, of what it
+    brought, 1 being the time without. `verdict` says it in words.
+    """
+
+    policy: str
+    steps: int = 0
+    tokens: int = 0
+    guessed: int = 0
+    right: int = 0
+    sources: tuple[tuple[str, int, int], ...] = ()
+    by_position: tuple[tuple[int, int], ...] = ()
+    guess_ms: float = 0.0
+    speedup: float = 1.0
+    verdict: str = ""
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Tokens of the answer that a step brought, forced ones included."""
+        return self.tokens / self.steps if self.steps else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """The answer to a `Request`. `finish_reason` is `length` when `max_tokens` cut it.
 
     `cut` says that a constrained answer is legal but not as long as the model would have made
     it: `budget`, brought to an end within `max_tokens`; `loop`, something was repeated over and
     over, and ended. `report` says what became of each keyword of the schema that constrained it.
+    `speculation` is there where the engine could guess.
     """
 
     text: str
@@ -208,6 +241,7 @@ class Completion:
     report: SchemaReport | None = None
     cut: Cut | None = None
     thought: str = ""
+    speculation: Speculation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

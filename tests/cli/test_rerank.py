@@ -17,6 +17,7 @@ def call(tmp_path, tiny_full, capfd, monkeypatch):
     for name, value in (("OFFLINE", "1"), ("THREADS", "1"), ("CONTEXT_TOKENS", "2048")):
         monkeypatch.setenv(f"VEDETTE_{name}", value)
     monkeypatch.setenv("VEDETTE_MODEL", str(tiny_full))
+    monkeypatch.setenv("VEDETTE_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     rows = [{"id": f"d{i}", "text": text} for i, text in enumerate(CANDIDATES)]
     (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -56,12 +57,33 @@ def test_the_rows_of_a_file_are_candidates_of_one_query(call):
     assert len(again["value"]["results"]) == 2
 
 
-def test_with_nothing_read_no_model_is_loaded(call, monkeypatch):
+@pytest.mark.parametrize("method", ["likelihood", "yes-no"])
+def test_the_model_may_read_the_first_candidates(call, method):
+    code, (line,), _ = call(
+        "rerank", "c.jsonl", "--query", "cats", "--method", method, "--read", "2", "--top", "4"
+    )
+    assert code == 0
+    assert line["value"]["stages"]["read"] == 2
+    assert sorted(result["index"] for result in line["value"]["results"]) == [0, 1, 2, 3]
+
+
+def test_a_second_query_over_the_same_candidates_asks_about_itself_alone(call):
+    _, (first,), _ = call("rerank", "c.jsonl", "--query", "do cats purr?")
+    _, (again,), _ = call("rerank", "c.jsonl", "--query", "do cats purr?")
+    assert again["value"] == first["value"]
+    assert 0 < again["usage"]["prompt_tokens"] < first["usage"]["prompt_tokens"] / 2
+
+
+def test_by_words_no_model_is_loaded(call, monkeypatch):
     monkeypatch.setenv("VEDETTE_MODEL", "no-such-model")
-    code, (line,), _ = call("rerank", "c.jsonl", "--query", "birds", "--read", "0", "--top", "1")
+    code, (line,), _ = call(
+        "rerank", "c.jsonl", "--query", "birds", "--method", "words", "--top", "1"
+    )
     assert (code, line["value"]["results"][0]["id"]) == (0, "d3")
-    assert "log_likelihood" not in line["value"]["results"][0]
-    code, lines, err = call("rerank", "c.jsonl", "--query", "x", "--read", "0", "--model", "y")
+    assert "similarity" not in line["value"]["results"][0]
+    code, lines, err = call(
+        "rerank", "c.jsonl", "--query", "x", "--method", "words", "--model", "y"
+    )
     assert (code, lines) == (2, [])
     assert "model" in err
 
@@ -83,9 +105,10 @@ def test_each_row_may_have_a_query_of_its_own_and_a_bad_one_is_an_error_row(call
         (("c.jsonl", "--query", "x", "--documents-field", "d"), "--documents-field"),
         (("c.jsonl", "--query", "x", "--text-field", "t"), "no field 't'"),
         (("c.jsonl", "--query", "x", "--top", "0"), "top is 0"),
+        (("c.jsonl", "--query", "x", "--read", "5"), "read has no meaning"),
         (("none.jsonl", "--query", "x"), "none.jsonl"),
         (("empty.jsonl", "--query", "x"), "there are no candidates in empty.jsonl"),
-        (("empty.jsonl", "--query", "x", "--read", "0"), "there are no candidates"),
+        (("empty.jsonl", "--query", "x", "--method", "words"), "there are no candidates"),
         (("empty", "empty.jsonl", "--query", "x"), "no candidates in empty, empty.jsonl"),
     ],
 )
@@ -98,7 +121,7 @@ def test_what_is_wrong_is_said_in_one_sentence(call, tokens, message):
 def test_stdin_without_a_candidate_is_told_too(call, monkeypatch):
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
-        code, lines, err = call("rerank", "-", "--query", "x", "--read", "0")
+        code, lines, err = call("rerank", "-", "--query", "x", "--method", "words")
     assert (code, lines) == (2, [])
     assert "there are no candidates in stdin" in err
 

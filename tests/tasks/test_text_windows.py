@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.errors import InputTooLong
-from vedette.tasks.windows import LEAST_WINDOW_TOKENS, windows
+from vedette.tasks.windows import LEAST_WINDOW_TOKENS, opening, windows
 
 
 def words(text: str) -> int:
@@ -66,3 +66,21 @@ def test_a_text_is_cut_at_the_best_place_near_the_end():
 def test_a_limit_that_holds_nothing_is_refused():
     with pytest.raises(InputTooLong, match="only 15 tokens"):
         windows("a", words, limit_tokens=15, overlap_tokens=0)
+
+
+@given(texts.filter(bool), st.integers(LEAST_WINDOW_TOKENS, 60))
+def test_the_opening_is_as_much_as_fits_in_whole_words(text, limit):
+    found = opening(text, words, limit_tokens=limit)
+    assert found.start == 0
+    assert found.text
+    assert text.startswith(found.text)
+    assert words(found.text) <= limit
+    if words(text) <= limit and len(text) <= 6 * limit:
+        assert found.text == text
+    elif " " in found.text:
+        assert found.text[-1].isspace() or text[len(found.text)].isspace()
+
+
+def test_an_opening_without_spaces_is_cut_anywhere():
+    found = opening("错" * 300, n_bytes, limit_tokens=30)
+    assert found.text == "错" * 10

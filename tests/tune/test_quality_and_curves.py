@@ -191,7 +191,6 @@ def test_a_size_that_was_disturbed_is_looked_at_again():
 def test_padding_is_told_where_a_larger_step_is_clearly_faster():
     curve = CostCurve(((1, 1.0), (2, 2.0), (3, 3.0), (4, 2.95), (5, 3.5), (8, 3.0)))
     assert paddings(curve) == [(5, 8)]
-    assert curve.padded(3) == 4
 
 
 def test_thread_counts_go_up_to_all_processors():

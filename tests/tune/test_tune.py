@@ -153,6 +153,23 @@ def test_the_copy_answers_and_is_another_model(tuned_full: Path):
         copy.close()
 
 
+def test_the_engine_begins_with_the_curve_if_it_was_timed_as_the_engine_works(tuned_full: Path):
+    found = tuned.find(file_sha256(tuned_full))
+    assert found is not None
+    for options, known in (
+        (ONE, True),
+        (replace(ONE, threads=2), False),
+        (replace(ONE, kv_type="f32"), False),
+    ):
+        backend = LocalBackend(tuned_full, options, use_tuned=True)
+        backend.close()
+        curve = backend.engine.options.curve
+        assert (curve is not None and curve.points == found.tokens) is known
+    backend = LocalBackend(tuned_full, ONE)
+    backend.close()
+    assert backend.engine.options.curve is None
+
+
 def test_the_settings_decide_and_one_line_tells(tuned_full: Path):
     class Notes:
         def __init__(self) -> None:

@@ -37,7 +37,7 @@ class CompleteOptions(TypedDict, total=False):
     At most one of `schema`, `choices`, `regex`, `grammar` (GBNF) and `lark` constrains the
     answer; `schema_options` says how a schema is taken. `think`: `off`, `free` or a number of
     tokens, for models that think first. Temperature 0 is greedy; `deadline_s` counts from the
-    call.
+    call. `speculate` is `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.
     """
 
     schema: Schema
@@ -53,6 +53,7 @@ class CompleteOptions(TypedDict, total=False):
     stop: Sequence[str]
     logprobs: bool
     deadline_s: float
+    speculate: str
 
 
 class Engine:
@@ -61,6 +62,7 @@ class Engine:
     `model` is a name, `hf:user/repo:QUANT` or a path (None: the configured default), fetched if
     it is not here yet and `offline` is not set. Use it as a context manager, or call `close`.
     `width` requests are answered at once; `context_tokens` bounds prompt and answer together.
+    `draft` is a smaller model that may guess tokens, `speculate` says who does.
     `tuned` says whether a copy that `vedette tune` made of the model is used.
     """
 
@@ -72,6 +74,8 @@ class Engine:
         threads: int | None = None,
         context_tokens: int | None = None,
         kv_type: str | None = None,
+        draft: str | None = None,
+        speculate: str | None = None,
         offline: bool | None = None,
         tuned: bool | None = None,
     ) -> None:
@@ -81,6 +85,8 @@ class Engine:
             threads=threads,
             context_tokens=context_tokens,
             kv_type=kv_type,
+            draft=draft,
+            speculate=speculate,
             offline=offline,
             tuned=tuned,
         )
@@ -198,4 +204,5 @@ def _request(prompt: Chat, options: CompleteOptions) -> Request:
         stop=tuple(options.get("stop", ())),
         logprobs=options.get("logprobs", False),
         deadline_s=options.get("deadline_s"),
+        speculate=options.get("speculate"),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from vedette.backends.none import NoModel
-from vedette.tasks.ranking import ORDER, READ
+from vedette.tasks.ranking import METHOD, ORDER, Method
 from vedette.tasks.rerank import Rerank as RerankTask
 from vedette.tasks.rewrite import Rewrite as RewriteTask
 from vedette.types import Item, Json, Sampling
@@ -19,17 +19,19 @@ def Rerank(
     *,
     top: int = 5,
     order: str = ORDER,
-    read: int = READ,
+    method: Method = METHOD,
+    read: int | None = None,
     instructions: str = "",
     return_documents: bool = False,
 ) -> RerankTask:
     """The rerank task, for `map` over items whose text is a query, with a column `documents`.
 
-    `order` and `read`: see `rerank`.
+    `order`, `method` and `read`: see `rerank`.
     """
     return RerankTask(
         top=top,
         order=order,
+        method=method,
         read=read,
         instructions=instructions,
         return_documents=return_documents,
@@ -42,7 +44,8 @@ def rerank(
     *,
     top: int = 5,
     order: str = ORDER,
-    read: int = READ,
+    method: Method = METHOD,
+    read: int | None = None,
     instructions: str = "",
     model: str | None = None,
     backend: Answerer | None = None,
@@ -52,13 +55,14 @@ def rerank(
     `documents` are texts, or objects with `text` and perhaps `id`. Each result has `index`, the
     place in `documents`, and `relevance_score`, between 0 and 1 and relative to the other ones.
     `order` is `given` for the hits of a search, best first, whose places count too, or `words` for
-    texts in no such order. The model reads the first `read`; with 0 none is loaded. `backend`: see
-    `extract`.
+    texts in no such order. `method` is what the model adds: `embedding`, `likelihood`, `yes-no`
+    (by these two it reads the first `read`), or `words`: nothing, and none is loaded. `backend`:
+    see `extract`.
     """
     entries: list[Json] = [one if isinstance(one, str) else {**one} for one in documents]
     item = Item(id="1", text=query, columns={"documents": entries})
-    task = Rerank(top=top, order=order, read=read, instructions=instructions)
-    answering = backend if read else NoModel()
+    task = Rerank(top=top, order=order, method=method, read=read, instructions=instructions)
+    answering = backend if task.asks_model else NoModel()
     value = cast(dict[str, Json], one(task, item, model, answering))
     return cast(list[dict[str, Json]], value["results"])
 

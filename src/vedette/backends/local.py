@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 from vedette.backends.base import Handle, Result, check_tier
 from vedette.config import Settings
 from vedette.engine.core import EngineCore
+from vedette.engine.curve import CostCurve
 from vedette.engine.options import EngineOptions
 from vedette.engine.stats import EngineStats
 from vedette.models import tuned
@@ -31,7 +33,7 @@ from vedette.types import (
 
 
 def options_of(settings: Settings) -> EngineOptions:
-    """The engine options that the settings ask for."""
+    """The engine options that the settings ask for; the draft must be here."""
     return EngineOptions(
         width=settings.width,
         threads=settings.thread_count,
@@ -39,18 +41,32 @@ def options_of(settings: Settings) -> EngineOptions:
         batch_tokens=settings.batch_tokens,
         kv_type=settings.kv_type,
         max_queue=settings.max_queue,
+        speculate=settings.speculate,
+        draft=locate(settings.draft).path if settings.draft else None,
     )
 
 
+def _with_curve(options: EngineOptions, tuning: tuned.Tuning | None) -> EngineOptions:
+    """The options with the steps that `tune` timed, if it timed them as this engine takes them."""
+    is_same = tuning is not None and (tuning.threads, tuning.kv_type) == (
+        options.threads,
+        options.kv_type,
+    )
+    if tuning is None or not is_same or options.curve is not None:
+        return options
+    return replace(options, curve=CostCurve(tuning.tokens))
+
+
 def fetch(settings: Settings, progress: Progress | None = None) -> None:
-    """Get the configured model unless it is here; with `offline` only look whether it is.
+    """Get the configured models unless they are here; with `offline` only look whether they are.
 
     Raises what `pull` and `locate` raise.
     """
-    if settings.offline:
-        locate(settings.model)
-    else:
-        pull(settings.model, progress=progress)
+    for model in filter(None, (settings.model, settings.draft)):
+        if settings.offline:
+            locate(model)
+        else:
+            pull(model, progress=progress)
 
 
 class LocalBackend:
@@ -83,7 +99,7 @@ class LocalBackend:
         # A copy is close enough to its source for how much text is of use.
         limit = recall(self.sha256) or recall(self.source_sha256)
         self._useful_tokens = limit.limit_tokens if limit else None
-        self.engine = EngineCore(self.path, options)
+        self.engine = EngineCore(self.path, _with_curve(options or EngineOptions(), self.tuning))
 
     @property
     def capabilities(self) -> Capabilities:
@@ -156,8 +172,9 @@ class LocalBackend:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Nothing: what the engine does again it does unseen."""
-        return {}
+        """Tokens that were guessed, and those of them that were right."""
+        stats = self.engine.stats
+        return {"guessed_tokens": stats.guessed, "right_guesses": stats.guesses_right}
 
     def close(self) -> None:
         """End the engine and free the model."""

@@ -38,17 +38,26 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
         case InProcess(model):
             return _in_process(_with_model(settings, model), progress)
         case OwnServer(model, program):
-            _refuse_flags(settings, "model", "tuned")
+            _refuse_flags(settings, "model", "draft", "speculate", "tuned")
             return _own(_with_model(settings, model), program, progress)
         case RunningServer(url):
-            _refuse_flags(settings, "model", "threads", "context_tokens", "kv_type", "tuned")
+            _refuse_flags(
+                settings,
+                "model",
+                "threads",
+                "context_tokens",
+                "kv_type",
+                "draft",
+                "speculate",
+                "tuned",
+            )
             _check_network(settings, url)
             key = os.environ.get(API_KEY_VARIABLE, "")
             return LlamaServerBackend(
                 url, width=settings.width, timeout_s=settings.timeout_s, key=key
             )
         case OpenAIServer(url, model):
-            _refuse_flags(settings, "model", "threads", "kv_type", "tuned")
+            _refuse_flags(settings, "model", "threads", "kv_type", "draft", "speculate", "tuned")
             _check_network(settings, url)
             return OpenAIBackend(
                 url,

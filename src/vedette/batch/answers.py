@@ -12,6 +12,7 @@ from vedette.tasks.base import Task
 from vedette.types import Item
 
 from .drive import Driver
+from .kept_places import keeping_places
 from .results import Outcome
 from .study import studied
 
@@ -39,8 +40,7 @@ def answers(
     task, source = studied(task, items, backend, width)
     waiting: deque[_Pending] = deque()
     exhausted = False
-    driver: Driver[_Pending] = Driver(task, backend)
-    with driver:
+    with keeping_places(task, backend) as kept, Driver[_Pending](task, kept) as driver:
         while waiting or not exhausted:
             while not exhausted and driver.in_flight < width and len(waiting) < width * ITEMS_AHEAD:
                 item = next(source, None)

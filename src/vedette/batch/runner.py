@@ -19,6 +19,7 @@ from .feed import BackFeed, Feed, FileFeed, StreamFeed
 from .interrupt import Interrupt
 from .job import Job, check, journal_path
 from .journal import FINDING_KEY, Journal
+from .kept_places import keeping_places
 from .outputs import Output, has_content, open_output
 from .parts import KeptParts
 from .placing import place, placing
@@ -58,11 +59,12 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
             Journal.open(path, identity, fresh=job.fresh) if path else Journal.temporary(identity)
         )
         output = stack.enter_context(closing(open_output(job.out, fresh=job.fresh)))
-        backend, parts_path = job.backend, f"{path}.parts"
+        parts_path = f"{path}.parts"
+        backend = stack.enter_context(keeping_places(job.task, job.backend))
         keeps = path is not None and isinstance(job.task, CutsTexts) and job.task.keeps_parts
         if keeps:
             parts = stack.enter_context(Journal.open(parts_path, identity, fresh=job.fresh))
-            backend = KeptParts(job.backend, parts)
+            backend = KeptParts(backend, parts)
         driver: Driver[bytes] = stack.enter_context(
             Driver(job.task, backend, retry_after_s=job.retry_after_s)
         )

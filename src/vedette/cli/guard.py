@@ -39,7 +39,7 @@ def guard(
     delta: float | None = None,
     options: JobOptions | None = None,
 ) -> int:
-    """Flag texts that break a policy, with the place: rules first, then a model's yes or no.
+    """Flag texts that break a policy, with the place: rules first, then a model.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, run_job
 from vedette.errors import InputError
-from vedette.tasks.ranking import FIRST_WEIGHT, NEIGHBOURS, ORDER, READ, SCORING, WINDOW_TOKENS
+from vedette.tasks.ranking import FIRST_WEIGHT, METHOD, NEIGHBOURS, ORDER, Method
 
 if TYPE_CHECKING:
     from vedette.batch.candidates import Candidates
@@ -19,18 +19,19 @@ def rerank(
     *paths: PathOrStdin,
     query: str | None = None,
     top: int = 5,
-    read: int = READ,
+    method: Method = METHOD,
     order: Literal["given", "words"] | None = None,
-    scoring: Literal["yes-no", "likelihood"] = SCORING,
+    read: int | None = None,
     first_weight: float = FIRST_WEIGHT,
     neighbours: float = NEIGHBOURS,
-    window_tokens: int = WINDOW_TOKENS,
+    window_tokens: int | None = None,
+    whole: bool | None = None,
     return_documents: bool = False,
     documents_field: str | None = None,
     instructions: str = "",
     options: JobOptions | None = None,
 ) -> int:
-    """Order candidates by how well they answer a query: a search's order, and a model's odds.
+    """Order candidates by how well they answer a query: a search's order, and a model's word.
 
     Parameters
     ----------
@@ -41,22 +42,27 @@ def rerank(
         What the candidates are to answer.
     top
         How many of the ranking are given.
-    read
-        How many candidates the model reads, the first ones of the first order; 0 for
-        none: then no model is loaded.
+    method
+        What the model adds: how near query and candidate are (embedding), how likely the query is
+        as a question about the candidate (likelihood), whether the candidate helps to answer it
+        (yes-no), or nothing, and then no model is loaded (words).
     order
         The first order: as the candidates are given, the best hits of a search first (given), or by
         the words that they share with the query, BM25 (words). By default words with --query, and
         given where each row has candidates of its own.
-    scoring
-        Ask of each candidate whether it helps to answer the query (yes-no), or how likely the query
-        is as a question about it (likelihood).
+    read
+        How many candidates the model reads with --method likelihood or yes-no, the first ones of
+        the first order (10).
     first_weight
-        What a place in the first order counts beside the model; 0 leaves it out of the scores.
+        What a place in the first order counts beside the model's word; 0 leaves it out of the
+        scores.
     neighbours
         The share of a score, from 0 to under 1, that comes from a candidate and those most like it.
     window_tokens
-        A longer candidate is read in windows of this size, and its best one counts.
+        How much of a candidate the model sees at once (80; where it reads, 400).
+    whole
+        See a longer candidate in windows, of which the best one counts, in place of its opening
+        alone. By default where it reads.
     return_documents
         Give the texts in the results too.
     documents_field
@@ -71,19 +77,20 @@ def rerank(
     column = documents_field or DOCUMENTS
     task = Rerank(
         top=top,
-        read=read,
+        method=method,
         order=order or (ORDER if query is None else "words"),
-        scoring=scoring,
+        read=read,
         first_weight=first_weight,
         neighbours=neighbours,
         window_tokens=window_tokens,
+        whole=whole,
         return_documents=return_documents,
         instructions=instructions,
         documents_column=column,
     )
     if query is None:
         options = replace(options, text_field=options.text_field or "query")
-        return run_job(task, paths, options, columns=(column,), asks_model=read > 0)
+        return run_job(task, paths, options, columns=(column,), asks_model=task.asks_model)
     if documents_field is not None:
         raise InputError("--documents-field is for rows with queries of their own, not for --query")
     if not query.strip():
@@ -94,7 +101,7 @@ def rerank(
         options,
         columns=(column,),
         source=_source(query, paths, options),
-        asks_model=read > 0,
+        asks_model=task.asks_model,
     )
 
 

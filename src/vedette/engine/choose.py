@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vedette.types import Sampling
 
 from .llama.context import Context
 from .llama.sampler import SamplerChain
 from .sampling import MaskRow, Row, greedy, log_softmax_at, mask_in_place
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A guess that was drawn at random, and the distribution that it was drawn from."""
+
+    token: int
+    probabilities: NDArray[np.float64]  # (n_vocab of the draft or less,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +41,21 @@ class Chooser:
         plain_greedy = sampling.temperature <= 0 and sampling.repeat_penalty == 1.0
         self._chain = None if plain_greedy else SamplerChain(sampling, n_vocab)
         self._logprobs = logprobs
+        self._random = np.random.default_rng((sampling.seed % 2**32, 1))
 
     def choose(
-        self, row: Row, mask: MaskRow | None, context: Context | None, batch_index: int
+        self,
+        row: Row,
+        mask: MaskRow | None,
+        context: Context | None,
+        batch_index: int,
+        drawn: Drawn | None = None,
     ) -> Choice:
-        """The next token. Masks the row in place, except where the best of all is allowed."""
+        """The next token. Masks the row in place, except where the best of all is allowed.
+
+        With a guess that was `drawn` the token is that one as often as it can be; it is
+        distributed as without.
+        """
         if self._chain is None:
             token = greedy(row, mask)
             if not self._logprobs:
@@ -47,8 +66,12 @@ class Chooser:
             return Choice(token, logprob, float(best - second))
         raw = row.copy() if self._logprobs else None
         mask_in_place(row, mask)
-        assert context is not None
-        token = self._chain.sample(context, batch_index)
+        if drawn is not None:
+            token = accept_or_draw(self._chain.probabilities(row), drawn, self._random)
+            self._chain.accept(token)
+        else:
+            assert context is not None
+            token = self._chain.sample(context, batch_index)
         return Choice(token, 0.0 if raw is None else log_softmax_at(raw, [token])[0])
 
     def accept(self, token: int) -> None:
@@ -60,3 +83,21 @@ class Chooser:
         """Free the chain; safe to call again."""
         if self._chain is not None:
             self._chain.close()
+
+
+def accept_or_draw(wanted: NDArray[np.float64], drawn: Drawn, random: np.random.Generator) -> int:
+    """A token distributed as `wanted`: the drawn one, or one of what it was drawn too seldom for.
+
+    Rejection sampling of Leviathan, Kalman and Matias (2023), "Fast Inference from Transformers
+    via Speculative Decoding": accepted with min(1, p / q), else drawn from max(0, p - q).
+    """
+    token, guessed = drawn.token, drawn.probabilities
+    if random.random() * guessed[token] < wanted[token]:
+        return token
+    rest = wanted.copy()
+    rest[: guessed.size] -= guessed
+    np.maximum(rest, 0.0, out=rest)
+    total = rest.sum()
+    if total <= 0.0:  # equal but for rounding
+        rest, total = wanted, wanted.sum()
+    return int(np.searchsorted(np.cumsum(rest), random.random() * total, side="right"))

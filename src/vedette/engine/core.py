@@ -32,6 +32,9 @@ from .loop import Loop
 from .options import EngineOptions, check_request
 from .score import ChoiceTrie, RootWork, Scoring
 from .sequence import Sequence
+from .speculation.guessing import Guessing
+from .speculation.policy import Policy
+from .speculation.vocabulary import check_same_vocabulary
 from .stats import EngineStats
 from .thinking import Thinking, limit_of
 from .ticket import Ticket
@@ -58,10 +61,29 @@ class EngineCore:
         self._n_users = 0
         self._closed = False
         try:
-            self._loop = Loop(self.model, self.options, self._max_cells())
+            draft = self._open_draft()
+            self._loop = Loop(self.model, self.options, self._max_cells(), draft)
         except BaseException:
             self.model.close()
             raise
+
+    def _open_draft(self) -> Model | None:
+        """The model that guesses. Raises `InputError` for one of another vocabulary."""
+        if self.options.draft is None:
+            return None
+        draft = Model(self.options.draft)
+        try:
+            check_same_vocabulary(self.model, draft)
+            if draft.memory_kind in ("recurrent", "hybrid"):
+                raise InputError(
+                    f"{draft.path.name} cannot guess: a {draft.memory_kind} memory cannot take "
+                    "back a wrong guess",
+                    hint="take a draft with attention in all its layers",
+                )
+        except BaseException:
+            draft.close()
+            raise
+        return draft
 
     def _max_cells(self) -> int:
         wanted = self.options.max_context_tokens or self.model.train_context_tokens
@@ -148,6 +170,7 @@ class EngineCore:
             self.tokenizer,
             self._eog,
             matcher,
+            guessing=self._guessing(request),
             thinking=thinking,
             use_forced=self.options.use_forced,
         )
@@ -167,6 +190,21 @@ class EngineCore:
             work.close()
             raise
         return ticket
+
+    def _guessing(self, request: Request) -> Guessing:
+        """How tokens are guessed for this answer. Raises `InputError` for what cannot be."""
+        policy = Policy.of(request.speculate or self.options.speculate)
+        if self.model.memory_kind in ("recurrent", "hybrid"):
+            why_not = f"a {self.model.memory_kind} memory cannot take back a wrong guess"
+            if policy.kind == "fixed":
+                raise InputError(f"speculate is {policy}, but {why_not}")
+            return Guessing(Policy("off"), why_not)
+        if policy.source == "draft" and self.options.draft is None:
+            raise InputError(
+                f"speculate is {policy}, but there is no draft model",
+                hint="open the engine with one, or take ngram:N",
+            )
+        return Guessing(policy)
 
     def _thinking(self, request: Request) -> Thinking | None:
         """The thought before the answer, if one is asked for."""

@@ -9,6 +9,9 @@ from itertools import pairwise
 
 from vedette.errors import InputError
 
+WORTH_PADDING = 0.95
+"""A larger step must take less than this share of the time, so that noise pads nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class CostCurve:
@@ -47,10 +50,10 @@ class CostCurve:
         return less + (seconds - less) * (n - before) / (size - before)
 
     def padded(self, n: int) -> int:
-        """The size of at least n tokens whose step is the fastest; n itself where none is."""
+        """The size of at least n tokens whose step is the fastest, by `WORTH_PADDING`; else n."""
         larger = [(seconds, size) for size, seconds in self.points if size > n]
         seconds, size = min(larger, default=(float("inf"), n))
-        return size if seconds < self.seconds(n) else n
+        return size if seconds < WORTH_PADDING * self.seconds(n) else n
 
     def relative(self, n: int) -> float:
         """v(n) = T(n) / T(1)."""

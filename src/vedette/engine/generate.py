@@ -13,20 +13,17 @@ from vedette.types import Completion, Cut, FinishReason, Request
 from .answer_text import AnswerText
 from .choose import Choice, Chooser
 from .constraint.json_schema import Fault
-from .constraint.matcher import Matcher
+from .constraint.matcher import MaskTable, Matcher
+from .early_end import EarlyEnd, Way
 from .llama.context import Context
-from .loops import LoopDetector
 from .repair import Repair
 from .sampling import forbid
-from .sequence import Sequence
-from .steering import Steering
+from .sequence import Sequence, n_common
+from .speculation.guessing import Guessing
 from .thinking import Thinking
 from .ticket import Ticket
 from .tokens import Tokenizer
 from .trace import Trace
-
-MOST_LOOPS = 3
-"""So many loops are ended one by one; with another one the whole answer ends."""
 
 
 class Generation:
@@ -40,11 +37,13 @@ class Generation:
         eog_tokens: frozenset[int],
         matcher: Matcher | None,
         *,
+        guessing: Guessing,
         thinking: Thinking | None = None,
         use_forced: bool = True,
     ) -> None:
         self.request = request
         self.ticket = ticket
+        self.guessing = guessing
         self.matcher = None if thinking else matcher  # what holds now; none while thinking
         self._constraint = matcher
         self._thinking = thinking
@@ -52,6 +51,7 @@ class Generation:
         self._answer_from = 0  # where the answer begins among the sequence's tokens
         self.mask: NDArray[np.int32] | None = None  # this step's row, set by the loop
         self.context: Context | None = None  # likewise
+        self.masks: MaskTable | None = None  # likewise
         self._tokenizer = tokenizer
         self._eog = eog_tokens
         self._use_forced = use_forced
@@ -66,9 +66,12 @@ class Generation:
         self._n_sampled = 0
         self._ended: FinishReason | None = None
         self._cut: Cut | None = None
-        self._n_broken = 0
-        self._steering: Steering | None = None
-        self._loops = LoopDetector(request.prompt) if matcher is not None else None
+        self._early_end: EarlyEnd | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Nothing more is to be written: only logits of what is written may be wanted."""
+        return self._ended is not None
 
     @property
     def cancelled(self) -> bool:
@@ -81,30 +84,71 @@ class Generation:
         Raises `BudgetTooSmall` where no answer can be as short as `max_tokens`.
         """
         if self._constraint is not None:
-            self._steering = Steering(self._constraint, self.request.max_tokens)
+            self._early_end = EarlyEnd(self._constraint, self.request)
         self._answer_from = sequence.n_prompt
         self._force(sequence)
         self._go_on(sequence)
 
     def settle(self, sequence: Sequence, rows: NDArray[np.float32], first_index: int) -> None:
-        """Sample from the last row, then force; earlier rows are only for logprobs."""
+        """Sample from the row of the last token, force, and check the guesses behind it.
+
+        Rows of earlier tokens are only for logprobs.
+        """
+        n_known = len(rows) - len(sequence.guesses)
         if self.request.logprobs:
-            first = sequence.n_cached - len(rows)
-            self._trace.known(rows, sequence.tokens[first + 1 :])
+            first = sequence.n_cached - n_known
+            self._trace.known(rows[:n_known], sequence.tokens[first + 1 :])
             sequence.logits_from = sequence.n_cached
         if sequence.n_pending:
             return
         if self._ended is None:
-            self._advance(sequence, rows[-1], first_index + len(rows) - 1)
+            self._advance(sequence, rows[n_known - 1], first_index + n_known - 1, 0)
+            self._check_guesses(sequence, rows[n_known:], first_index + n_known)
         self._go_on(sequence)
 
-    def _advance(self, sequence: Sequence, row: NDArray[np.float32], batch_index: int) -> None:
-        """Write the next token, whatever it is, and those that are forced behind it."""
+    def _check_guesses(
+        self, sequence: Sequence, rows: NDArray[np.float32], first_index: int
+    ) -> None:
+        """Go on over the guesses for as long as they are what is written anyway.
+
+        `rows` are those behind each guess. Every token is chosen as it would be without guesses,
+        by the whole chain and from the same logits, and then compared; so the answer is the same.
+        Where a guess was drawn at random, its distribution is.
+        """
+        guesses, n_right, n_decided = sequence.guesses, 0, 1
+        n_before = sequence.n_cached
+        while True:
+            new = sequence.tokens[sequence.n_cached :]
+            n_same = n_common(new, guesses[n_right:])
+            if self.request.logprobs:
+                self._trace.known(rows[n_right : n_right + n_same], new[1:])
+            n_right += n_same
+            sequence.n_cached += n_same
+            if not n_same or sequence.n_pending or self._ended is not None:
+                break
+            if self.matcher is not None and self.masks is not None:
+                self.mask = self.masks.one(self.matcher)
+            self._advance(sequence, rows[n_right - 1], first_index + n_right - 1, n_right)
+            n_decided += 1
+        if n_right < len(guesses):
+            assert self.context is not None
+            self.context.truncate(sequence.seq_id, sequence.n_cached)
+        n_tokens = len(sequence.tokens) - n_before
+        self.guessing.took(len(guesses), n_right, n_tokens, n_decided)
+
+    def _advance(
+        self, sequence: Sequence, row: NDArray[np.float32], batch_index: int, n_guess: int
+    ) -> None:
+        """Write the next token, whatever it is, and those that are forced behind it.
+
+        The guess of this number, if there is one, was made for its place.
+        """
         self._trace.look_at(row)
         if self._breaks_loop(row, sequence):
             return
         self._check_mask(len(sequence.tokens))
-        choice = self._chooser.choose(row, self.mask, self.context, batch_index)
+        drawn = self.guessing.drawn(n_guess)
+        choice = self._chooser.choose(row, self.mask, self.context, batch_index, drawn)
         if self._thinking is not None:
             self._think(self._thinking, choice, sequence)
         elif choice.token in self._eog:
@@ -149,48 +193,33 @@ class Generation:
         self._force(sequence)
 
     def _breaks_loop(self, row: NDArray[np.float32], sequence: Sequence) -> bool:
-        """End what the answer repeats over and over: the string or list, else the whole."""
-        if self.matcher is None or self._loops is None or self.mask is None:
+        """End what the answer repeats over and over."""
+        if self.matcher is None or self._early_end is None or self.mask is None:
             return False
         answer = sequence.tokens[self._answer_from :]
-        if not self._loops.finds(answer, lambda: self._text.whole):
-            return False
-        closing = self.matcher.closing(self.mask)
-        if not closing.size and self.matcher.report is not None:
-            return False  # the schema wants more of it
-        if closing.size and self._n_broken < MOST_LOOPS:
-            self._n_broken += 1
-            self._cut = "loop"
-            token = int(closing[row[closing].argmax()])
-            self._trace.put_instead(token)
-            self._append_known((token,), sequence)
-            if self._ended is None:
-                self._force(sequence)
-            return True
-        way = self.matcher.ending(self.request.max_tokens - len(answer))
-        if way is not None:
-            self._end_on(way, sequence, "loop")
-        return way is not None
+        way = self._early_end.of_loop(answer, lambda: self._text.whole, row, self.mask)
+        return way is not None and self._write_instead(way, sequence)
 
     def _must_end_instead_of(self, token: int, sequence: Sequence) -> bool:
         """End the answer on the shortest way, if the token would leave no budget for an end."""
-        if self._steering is None:
+        if self._early_end is None:
             return False
         n_left = self.request.max_tokens - (len(sequence.tokens) - self._answer_from)
-        way = self._steering.ending_instead_of(token, n_left)
-        if way is None:
-            return False
-        self._end_on(way, sequence, "budget")
-        return True
+        way = self._early_end.of_budget(token, n_left)
+        return way is not None and self._write_instead(way, sequence)
 
-    def _end_on(self, way: tuple[int, ...], sequence: Sequence, why: Cut) -> None:
-        """Write these tokens, which make the answer legal, and end it."""
-        self._cut = why
-        if way:
-            self._trace.put_instead(way[0])
-        self._append_known(way, sequence)
+    def _write_instead(self, way: Way, sequence: Sequence) -> bool:
+        """Write what ends the answer, or what it would repeat; True, for it is done."""
+        self._cut = way.cut
+        if way.tokens:
+            self._trace.put_instead(way.tokens[0])
+        self._append_known(way.tokens, sequence)
         if self._ended is None:
-            self._finish("length" if why == "budget" else "stop")
+            if way.is_whole:
+                self._finish("length" if way.cut == "budget" else "stop")
+            else:
+                self._force(sequence)
+        return True
 
     def _append_known(self, tokens: Iterable[int], sequence: Sequence) -> None:
         for token in tokens:
@@ -223,8 +252,8 @@ class Generation:
         if not self._use_forced or self.matcher is None:
             return
         tokens = self.matcher.forced()
-        if self._steering is not None:
-            self._steering.took_forced(len(tokens))
+        if self._early_end is not None:
+            self._early_end.took_forced(len(tokens))
         self._append_known(tokens, sequence)
 
     def _aim(self, sequence: Sequence) -> None:
@@ -276,6 +305,7 @@ class Generation:
                 report=self.matcher.report if self.matcher else None,
                 cut=self._cut,
                 thought=self._thought,
+                speculation=self.guessing.report(),
             )
         )
 
@@ -300,8 +330,8 @@ class Generation:
         self._sampled_at = [at for at in self._sampled_at if at < index]
         self.matcher.restart(tokens[:index])
         self._text.restart(pieces[:index])
-        if self._steering is not None:
-            self._steering.restart()
+        if self._early_end is not None:
+            self._early_end.restart()
         self._ended, self._cut = None, None
         return True
 

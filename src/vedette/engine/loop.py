@@ -18,18 +18,22 @@ from vedette.errors import (
     VedetteError,
 )
 
-from .cells import Cells, Start
-from .constraint.matcher import MaskTable
+from .cells import Start
 from .embed import EmbedWork
 from .generate import Generation
-from .llama.batch import Batch
-from .llama.context import Context, ContextSpec
 from .llama.model import Model
 from .options import EngineOptions
 from .plan import Slice, plan
+from .room import Room, spec_of
 from .score import RootWork
 from .sequence import Sequence
+from .speculation.draft_model import DraftSource
+from .speculation.ngram import NgramSource
+from .speculation.source import Source
+from .speculation.speculator import Speculator
+from .speculation.step_times import StepTimes
 from .stats import EngineStats
+from .step import Step
 
 
 class Loop:
@@ -40,7 +44,9 @@ class Loop:
     needs it and nothing else is live.
     """
 
-    def __init__(self, model: Model, options: EngineOptions, max_cells: int) -> None:
+    def __init__(
+        self, model: Model, options: EngineOptions, max_cells: int, draft: Model | None = None
+    ) -> None:
         self.stats = EngineStats()
         self.max_cells = max_cells
         self._model = model
@@ -51,24 +57,19 @@ class Loop:
         self._changed = threading.Condition()
         self._closing = False
         self._failure: EngineFailed | None = None
-        self._open(min(options.cells, max_cells))
-        self._batch = Batch(options.batch_tokens)
-        self._masks = MaskTable(options.n_outputs, model.n_vocab)
+        self._room = Room(model, options, max_cells)
+        times = StepTimes(options.curve)
+        self._batch = Step(options.batch_tokens, options.n_outputs, model.n_vocab, times)
+        self._speculator = Speculator(times, self._sources(times, draft))
         self._thread = threading.Thread(target=self._run, name="vedette-engine", daemon=True)
         self._thread.start()
 
-    def _open(self, cells: int) -> None:
-        options = self._options
-        spec = ContextSpec(
-            cells=cells,
-            n_seq=options.n_seq,
-            batch_tokens=options.batch_tokens,
-            n_outputs=options.n_outputs,
-            threads=options.threads,
-            kv_type=options.kv_type,
-        )
-        self._context = Context(self._model, spec)
-        self._cells = Cells(self._context, idle_cells=cells // 4, sharing=options.share_prefixes)
+    def _sources(self, times: StepTimes, draft: Model | None) -> list[Source]:
+        sources: list[Source] = [NgramSource()]
+        if draft is not None:
+            spec = spec_of(self._options, min(self._options.cells, self.max_cells))
+            sources.append(DraftSource(draft, self._model, spec, times))
+        return sources
 
     def submit(self, sequence: Sequence) -> None:
         """Queue a sequence. Raises `InputTooLong` or `Overloaded` at once."""
@@ -109,7 +110,8 @@ class Loop:
         for sequence in waiting:
             sequence.work.fail(self._failure or Cancelled("the engine was closed"))
         self._live, self._forks = [], deque()
-        self._context.close()
+        self._speculator.close()
+        self._room.context.close()
 
     def _has_work(self) -> bool:
         with self._changed:
@@ -120,15 +122,17 @@ class Loop:
         started = time.perf_counter()
         self._drop_ended()
         self._admit()
+        self._speculator.guess(self._live, self._options.batch_tokens)
         slices = plan(self._live, self._options.batch_tokens, self._options.n_outputs)
         if not slices:
             return
-        rows, decode_s = self._decode(slices)
+        rows = self._decode(slices)
         if rows is None:
             return
         self._settle(slices, rows)
         step_s = time.perf_counter() - started
-        self.stats.record(self._batch.n_tokens, len(rows), decode_s, step_s)
+        n_tokens = sum(part.n_tokens + part.n_guesses for part in slices)
+        self.stats.record(n_tokens, len(rows), self._batch.decode_s, step_s)
 
     def _drop_ended(self) -> None:
         """Take out what was cancelled or is too late, queued or live."""
@@ -148,14 +152,14 @@ class Loop:
             sequence = self._queue[0]
             if not self._has_place(sequence) or self._waits_for_prefix(sequence):
                 return
-            if sequence.n_total > self._context.cells:
+            if sequence.n_total > self._room.context.cells:
                 if self._live:
                     return
                 if not self._grow(sequence):
                     continue
             # Positions whose logits are wanted must be computed, so they cannot be shared.
             known = sequence.tokens[: sequence.logits_from]
-            start = self._cells.start(known, sequence.n_total, self._spare_ids())
+            start = self._room.cells.start(known, sequence.n_total, self._spare_ids())
             if start is None:
                 return
             with self._changed:
@@ -186,100 +190,73 @@ class Loop:
         if not (n and self._options.share_prefixes):
             return False
         shared = sequence.tokens[:n]
-        return not self._cells.covers(shared) and any(
+        return not self._room.cells.covers(shared) and any(
             other.n_cached < n == other.n_shared and other.tokens[:n] == shared
             for other in self._live
         )
 
     def _grow(self, sequence: Sequence) -> bool:
-        """A context that holds the sequence; the kept prefixes go with the old one.
-
-        False where llama.cpp cannot allocate it: the sequence fails, the old size is back.
-        """
-        old = self._context.cells
-        self._context.close()
-        failure: EngineFailed | None = None
-        for cells in (min(self.max_cells, max(sequence.n_total, 2 * old)), sequence.n_total):
-            try:
-                self._open(cells)
-                return True
-            except EngineFailed as error:
-                failure = error
-        self._open(old)
-        assert failure is not None
-        self._fail(sequence, failure)
-        return False
+        """Room for the sequence, or its failure."""
+        try:
+            self._room.grow(sequence.n_total)
+        except EngineFailed as error:
+            self._fail(sequence, error)
+            return False
+        return True
 
     def _admit_forks(self) -> None:
         while self._forks:
             branch = self._forks[0]
             assert branch.parent is not None
-            seq_id = self._cells.fork(branch.parent.seq_id, branch.n_cached)
+            seq_id = self._room.cells.fork(branch.parent.seq_id, branch.n_cached)
             if seq_id is None:
                 return
             self._forks.popleft()
             branch.start = Start(seq_id, branch.n_cached, None, 0)
             self._live.append(branch)
 
-    def _decode(self, slices: list[Slice]) -> tuple[NDArray[np.float32] | None, float]:
+    def _decode(self, slices: list[Slice]) -> NDArray[np.float32] | None:
         """Run the step's batch; the logits' view, or None when llama.cpp failed."""
-        self._batch.clear()
-        for part in slices:
-            sequence = part.sequence
-            tokens = sequence.tokens[sequence.n_cached : sequence.n_cached + part.n_tokens]
-            self._batch.add(sequence.seq_id, tokens, sequence.n_cached, part.n_wanted)
-        began = time.perf_counter()
         try:
-            self._context.decode(self._batch)
+            rows = self._batch.decode(self._room.context, slices)
         except EngineFailed as error:
             for part in slices:
                 self._fail(part.sequence, error)
-            return None, 0.0
-        decode_s = time.perf_counter() - began
+            return None
         for part in slices:
             self._advance(part.sequence, part.n_tokens)
-        n_outputs = sum(part.n_wanted for part in slices)
-        return self._context.logits(n_outputs), decode_s
+        return rows
 
     def _advance(self, sequence: Sequence, n_tokens: int) -> None:
         sequence.n_cached += n_tokens
         if sequence.n_cached == sequence.n_shared and sequence.parent is None:
-            self._cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
+            self._room.cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
 
     def _settle(self, slices: list[Slice], rows: NDArray[np.float32]) -> None:
-        self._prepare_masks(slices)
+        self._batch.prepare_masks(self._room.context, slices)
         row = index = 0
         for part in slices:
             sequence = part.sequence
-            index += part.n_tokens
-            if not part.n_wanted:
+            index += part.n_tokens + part.n_guesses
+            n_wanted = part.n_wanted + part.n_guesses
+            if not n_wanted:
                 continue
-            own = rows[row : row + part.n_wanted]
-            row += part.n_wanted
+            own = rows[row : row + n_wanted]
+            row += n_wanted
             if sequence.start is None:  # its request failed earlier in this step
                 continue
+            n_before = sequence.n_cached
             sequence.first_logits_at = sequence.first_logits_at or time.monotonic()
             try:
-                sequence.work.settle(sequence, own, index - part.n_wanted)
+                sequence.work.settle(sequence, own, index - n_wanted)
             except Exception as error:  # whatever went wrong is this request's answer
                 typed = error if isinstance(error, VedetteError) else _internal_error(error)
                 self._fail(sequence, typed)
                 continue
+            self.stats.guessed += part.n_guesses
+            self.stats.guesses_right += max(0, sequence.n_cached - n_before)
             self._after(sequence)
         self._live = [s for s in self._live if not s.finished]
-
-    def _prepare_masks(self, slices: list[Slice]) -> None:
-        """Compute the masks of all sequences that will sample, together."""
-        sampling: list[Generation] = []
-        for part in slices:
-            work = part.sequence.work
-            if isinstance(work, Generation):
-                work.context, work.mask = self._context, None
-                if work.matcher is not None and part.n_wanted and not part.sequence.n_pending:
-                    sampling.append(work)
-        masks = self._masks.fill([work.matcher for work in sampling if work.matcher is not None])
-        for i, work in enumerate(sampling):
-            work.mask = masks[i]
 
     def _after(self, sequence: Sequence) -> None:
         """Fork what asks for it; release what has ended."""
@@ -302,9 +279,9 @@ class Loop:
         if start is None:
             return
         if sequence.parent is None:
-            self._cells.finish(start, sequence.tokens[: sequence.n_cached] if keep else None)
+            self._room.cells.finish(start, sequence.tokens[: sequence.n_cached] if keep else None)
         else:
-            self._cells.release_id(start.seq_id)
+            self._room.cells.release_id(start.seq_id)
 
     def _fail(self, sequence: Sequence, error: BaseException) -> None:
         """End a request with an error, and with it all the sequences that serve it."""

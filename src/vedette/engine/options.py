@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
 from vedette.errors import InputError
 from vedette.types import Request
 
+from .curve import CostCurve
 from .llama.context import KV_TYPES
+from .speculation.policy import Policy
 
 
 def usable_cores() -> int:
@@ -27,7 +30,9 @@ class EngineOptions:
 
     `width` sequences are answered at once. `cells` is the KV cache to begin with; it grows up to
     `max_context_tokens` (None: what the model was trained for and the memory holds).
-    `use_forced` and `share_prefixes` exist to be switched off for comparison.
+    `use_forced` and `share_prefixes` exist to be switched off for comparison. `speculate` says who
+    guesses tokens (see `speculation.policy.Policy`), `draft` is the file of a smaller model of
+    the same vocabulary that may, `curve` what a step is known to take.
     """
 
     width: int = 8
@@ -41,6 +46,9 @@ class EngineOptions:
     max_queue: int = 100_000
     use_forced: bool = True
     share_prefixes: bool = True
+    speculate: str = "auto"
+    draft: Path | None = None
+    curve: CostCurve | None = None
 
     def __post_init__(self) -> None:
         for name in ("width", "cells", "batch_tokens", "threads", "max_queue"):
@@ -48,6 +56,7 @@ class EngineOptions:
                 raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.kv_type not in KV_TYPES:
             raise InputError(f"kv_type must be one of {', '.join(KV_TYPES)}, not {self.kv_type!r}")
+        Policy.of(self.speculate)
         if self.n_seq < self.width + 8:
             object.__setattr__(self, "n_seq", self.width + 8)
         if self.n_outputs < self.n_seq:

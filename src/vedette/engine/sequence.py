@@ -21,8 +21,9 @@ class Work(Protocol):
         """Use the logits of a step.
 
         `rows` follow the positions from `sequence.logits_from` on, (n, n_vocab), valid only
-        during the call; `first_index` is the batch index of the first. Appends tokens or sets
-        `sequence.finished`. A typed error raised here ends this request only.
+        during the call, those of `sequence.guesses` among them; `first_index` is the batch index
+        of the first. Appends tokens or sets `sequence.finished`. A typed error raised here ends
+        this request only.
         """
         ...
 
@@ -41,7 +42,8 @@ class Sequence:
     """`tokens[:n_cached]` are in the cache, the rest is pending.
 
     Logits are wanted from position `logits_from` on. `n_total` bounds what it may grow to;
-    `n_shared` leading tokens are the same for many items.
+    `n_shared` leading tokens are the same for many items. `guesses` may come after all of
+    `tokens`: they go into the next step to be checked, and are never more than guesses.
     """
 
     work: Work
@@ -54,6 +56,7 @@ class Sequence:
     start: Start | None = None
     parent: Sequence | None = None
     n_cached: int = 0
+    guesses: list[int] = field(default_factory=list)
     finished: bool = False
     prefix_tokens: int = 0
     submitted_at: float = field(default_factory=time.monotonic)
@@ -96,3 +99,11 @@ class Sequence:
             forced_tokens=forced_tokens,
             sampled_tokens=sampled_tokens,
         )
+
+
+def n_common(left: list[int], right: list[int]) -> int:
+    """How many tokens both begin with."""
+    most = min(len(left), len(right))
+    if left[:most] == right[:most]:
+        return most
+    return next(i for i in range(most) if left[i] != right[i])

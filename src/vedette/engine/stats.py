@@ -14,6 +14,8 @@ class EngineStats:
     tokens_shared: int = 0
     outputs: int = 0
     requests: int = 0
+    guessed: int = 0
+    guesses_right: int = 0
     step_s: float = 0.0
     decode_s: float = 0.0
 

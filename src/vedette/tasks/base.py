@@ -77,6 +77,16 @@ class Embeds(Task, Protocol):
 
 
 @runtime_checkable
+class KeepsPlaces(Protocol):
+    """A task that asks for the places of texts that come again (`EmbedRequest.keep`)."""
+
+    @property
+    def keeps_places(self) -> bool:
+        """Whether it does so with its present parameters."""
+        ...
+
+
+@runtime_checkable
 class CutsTexts(Protocol):
     """A task that cuts long texts into what the model is good for, which its answers depend on.
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean, pstdev
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
-READ = 10
 POOL = 50
 ORDERS = ("given", "words")
 ORDER: Literal["given", "words"] = "given"
-SCORINGS = ("yes-no", "likelihood")
-SCORING: Literal["yes-no", "likelihood"] = "likelihood"
-WINDOW_TOKENS = 400
+Method: TypeAlias = Literal["embedding", "likelihood", "yes-no", "words"]
+METHODS: tuple[Method, ...] = get_args(Method)
+METHOD: Method = "embedding"
+READING_METHODS = ("likelihood", "yes-no")
+READ = 10  # candidates, by these methods
+WHOLE_TOKENS = 400  # the window size of these
+OPENING_TOKENS = 80  # what places a candidate: a title and some sentences
 
 # Chosen on development data: benchmarks/rerank_cranfield.py.
-FIRST_WEIGHT = 2.0  # standard deviations of the first order's places for one of the model's
+FIRST_WEIGHT = 1.75  # standard deviations of the first order's places for one of the model's
 NEIGHBOURS = 0.9  # the share of a score that comes from a candidate and those most like it
 
 
@@ -44,6 +47,11 @@ def places(scores: Sequence[float]) -> list[int]:
     for place, score in enumerate(sorted(scores, reverse=True)):
         place_of.setdefault(score, place)
     return [place_of[score] for score in scores]
+
+
+def worth(place: int) -> float:
+    """What a place in the first order, from 0, is worth: a place matters most near the top."""
+    return -float((place + 1) ** (1 / 3))
 
 
 def whole_ranking(

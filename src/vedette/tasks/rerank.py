@@ -1,4 +1,4 @@
-"""Candidates in the order of how well they answer a query: a first order, then a model's odds."""
+"""Candidates in the order of how well they answer a query: a first order, and a model's word."""
 
 from __future__ import annotations
 
@@ -8,36 +8,40 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from vedette.backends.base import Backend, Result
-from vedette.decide.question import YES_NO
 from vedette.errors import CapabilityMissing, InputError, InputTooLong
-from vedette.types import Answer, Item, Json, Message, Prompt, ScoreRequest, Usage
+from vedette.types import Answer, Item, Json, ScoreRequest, Usage
 
-from .base import Steps
+from .base import Ask, Steps
 from .bm25 import bm25
 from .budget import check_at_least_1
 from .documents import Document, parse_documents
 from .neighbours import lent
-from .prompt_data import fill, load_prompt, text_of, with_instructions
+from .passages import Best, Part, best_parts, parts_of
+from .prompt_data import load_prompt
 from .ranking import (
     FIRST_WEIGHT,
+    METHOD,
+    METHODS,
     NEIGHBOURS,
+    OPENING_TOKENS,
     ORDER,
     ORDERS,
     POOL,
     READ,
-    SCORING,
-    SCORINGS,
-    WINDOW_TOKENS,
+    READING_METHODS,
+    WHOLE_TOKENS,
+    Method,
     places,
     sigmoid,
     standardised,
     whole_ranking,
+    worth,
 )
-from .reply import scores_of
-from .windows import LEAST_WINDOW_TOKENS, windows
+from .rerank_asks import requests, said_of
+from .windows import LEAST_WINDOW_TOKENS
 
-OVERLAP_SHARE = 0.15
 _OVERHEAD_TOKENS = 64  # the chat template, and the ends of lines
+_SAID = {"embedding": "similarity", "likelihood": "log_likelihood", "yes-no": "yes"}
 
 
 @dataclass(frozen=True)
@@ -45,28 +49,36 @@ class Rerank:
     """Implements `Task`: the item's text is the query, its column `documents` the candidates.
 
     The first order is that of the candidates (`order` given: the hits of a search, best first) or
-    of BM25 over them (words: any texts, such as all of a collection). The first `read` are read by
-    the model, one at a time. With `scoring` likelihood the score is how likely the query is as a
-    question about the passage (Sachan et al. 2022, arXiv 2204.07496); with yes-no the model is
-    asked whether the passage helps to answer the query, and it is the log-odds of yes. To that,
-    `first_weight` times the place in the first order is added (the logarithm of it: a place
-    matters most near the top), both in standard deviations. A candidate longer than `window_tokens`
-    is read in windows; its best one counts. Then the first `POOL` candidates lend each other
-    scores: `neighbours` is the share of a score that comes from a candidate and those most like it
-    (see `neighbours.lent`).
+    of BM25 over them (words: any texts, such as all of a collection). Its first `POOL` candidates
+    can change places. What the model adds goes by `method`:
 
-    The value has `results`, the best `top`, and `stages`, what was done. The order is a
-    permutation of the candidates whatever the model says; ties go to the earlier candidate.
-    Raises `InputError` for parameters that are none.
+    - embedding: how near the query is to each of them in what the model expects to come after both
+      (see `nearness`). An embedding does not depend on the query, so it is kept for the next one.
+    - likelihood: how likely the query is as a question about each of the first `read` (Sachan et
+      al. 2022, arXiv 2204.07496).
+    - yes-no: the log-odds that each of these helps to answer the query.
+    - words: nothing.
+
+    To that, `first_weight` times what the place in the first order is worth is added (see
+    `ranking.worth`), both in standard deviations. A candidate longer than `window_tokens` is taken
+    by its opening; with `whole`, in windows, of which the best one counts. Then candidates lend
+    each other scores: `neighbours` is the share of a score that comes from a candidate and those
+    most like it (see `neighbours.lent`).
+
+    `read`, `window_tokens` and `whole` are by default what suits the method. The value has
+    `results`, the best `top`, and `stages`, what was done. The order is a permutation of the
+    candidates whatever the model says; ties go to the earlier candidate.
+    Raises `InputError` for parameters that are none, or that the method has no use for.
     """
 
     top: int = 5
-    read: int = READ
+    method: Method = METHOD
     order: str = ORDER
-    scoring: str = SCORING
+    read: int | None = None
     first_weight: float = FIRST_WEIGHT
     neighbours: float = NEIGHBOURS
-    window_tokens: int = WINDOW_TOKENS
+    window_tokens: int | None = None
+    whole: bool | None = None
     return_documents: bool = False
     instructions: str = ""
     documents_column: str = "documents"
@@ -74,20 +86,61 @@ class Rerank:
 
     def __post_init__(self) -> None:
         check_at_least_1("top", self.top)
-        if self.read < 0:
-            raise InputError(f"read is {self.read}; it must be 0 or more")
-        if not 0 <= self.neighbours < 1:
-            raise InputError(f"neighbours is {self.neighbours}; it must be in [0, 1)")
-        for name, known in (("order", ORDERS), ("scoring", SCORINGS)):
+        for name, known in (("order", ORDERS), ("method", METHODS)):
             value = getattr(self, name)
             if value not in known:
                 raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
-        if self.window_tokens < LEAST_WINDOW_TOKENS:
+        self._check_use()
+        if self.read is not None:
+            check_at_least_1("read", self.read)
+        if not 0 <= self.neighbours < 1:
+            raise InputError(f"neighbours is {self.neighbours}; it must be in [0, 1)")
+        if self._window_tokens < LEAST_WINDOW_TOKENS:
             raise InputError(
                 f"window_tokens is {self.window_tokens}; it must be at least {LEAST_WINDOW_TOKENS}"
             )
         if not 0 <= self.first_weight < math.inf:
             raise InputError(f"first_weight is {self.first_weight}; it must be 0 or more")
+
+    def _check_use(self) -> None:
+        """Raises `InputError` for a parameter that this method would ignore."""
+        unused = {
+            "embedding": ("read",),
+            "words": ("read", "first_weight", "window_tokens", "whole", "instructions"),
+        }
+        for name in unused.get(self.method, ()):
+            if getattr(self, name) != getattr(type(self), name):
+                raise InputError(f"{name} has no meaning with method {self.method}")
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model is needed."""
+        return self.method != "words"
+
+    @property
+    def keeps_places(self) -> bool:
+        """See `KeepsPlaces`: candidates come again with other queries."""
+        return self.method == "embedding"
+
+    @property
+    def _reads(self) -> bool:
+        return self.method in READING_METHODS
+
+    @property
+    def _n_asked(self) -> int:
+        """How many candidates the model is asked about."""
+        if self._reads:
+            return READ if self.read is None else self.read
+        return POOL if self.asks_model else 0
+
+    @property
+    def _window_tokens(self) -> int:
+        default = WHOLE_TOKENS if self._reads else OPENING_TOKENS
+        return default if self.window_tokens is None else self.window_tokens
+
+    @property
+    def _whole(self) -> bool:
+        return self._reads if self.whole is None else self.whole
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -97,20 +150,20 @@ class Rerank:
             "instructions": self.instructions,
             "parameters": {
                 "top": self.top,
-                "read": self.read,
+                "method": self.method,
                 "order": self.order,
-                "scoring": self.scoring,
+                "read": self._n_asked,
                 "first_weight": self.first_weight,
                 "neighbours": self.neighbours,
-                "window_tokens": self.window_tokens,
+                "window_tokens": self._window_tokens,
+                "whole": self._whole,
                 "return_documents": self.return_documents,
             },
         }
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
-        if self.read and not backend.capabilities.can_score:
-            raise CapabilityMissing("rerank needs a backend that can score choices")
+        self._check_backend(backend)
         documents = self._documents(item)
         if not documents:
             return Answer(value={"results": [], "stages": {"candidates": 0}})
@@ -119,19 +172,19 @@ class Rerank:
             raise InputError("the query is empty", hint="without one there is no order")
         place_of = self._places(query, texts)
         first = sorted(range(len(texts)), key=lambda i: (place_of[i], i))
-        pool = [i for i in first if texts[i].strip()][: max(POOL, self.read)]
-        read = pool[: self.read]
-        parts = self._parts(query, [texts[i] for i in read], backend) if read else []
+        pool = [i for i in first if texts[i].strip()][: max(POOL, self._n_asked)]
+        asked = pool[: self._n_asked]
+        parts = self._parts(query, [texts[i] for i in asked], backend) if asked else []
 
         rows: Sequence[Result] = ()
         if parts:
-            rows = yield [self.request(query, part.text) for part in parts]
-        best = _best_parts(parts, rows)
-        said = [best[texts[i]].score for i in read]
+            rows = yield self.requests(query, [part.text for part in parts])
+        best = best_parts(parts, said_of(self.method, rows))
+        said = [best[texts[i]].score for i in asked]
         scores = self._fused(said, [place_of[i] for i in pool], [texts[i] for i in pool])
         stages: dict[str, Json] = {
             "candidates": len(documents),
-            "read": len(read),
+            "read": len(asked),
             "windows": len(parts),
         }
         results: list[Json] = [
@@ -141,14 +194,23 @@ class Rerank:
         usage = sum((row.usage for row in rows), Usage())
         return Answer(value={"results": results, "stages": stages}, usage=usage)
 
-    def request(self, query: str, passage: str) -> ScoreRequest:
-        """Does the passage help to answer the query? Or: how likely is the query after it?"""
-        if self.scoring == "likelihood":
-            system = with_instructions(text_of("rerank", "system_likelihood"), self.instructions)
-            passage = fill(text_of("rerank", "passage_alone"), text=passage)
-            return _ask(system, "", passage, (query,))
-        system = with_instructions(text_of("rerank", "system"), self.instructions)
-        return _ask(system, fill(text_of("rerank", "question"), query=query), passage, YES_NO)
+    def requests(self, query: str, passages: Sequence[str]) -> list[Ask]:
+        """What the model is asked."""
+        return requests(self.method, query, passages, self.instructions)
+
+    def _check_backend(self, backend: Backend) -> None:
+        can = backend.capabilities
+        if self._reads and not can.can_score:
+            raise CapabilityMissing(
+                f"rerank by {self.method} needs a backend that can score choices",
+                hint="use --backend local, or --method words",
+            )
+        if self.method == "embedding" and not can.can_embed:
+            raise CapabilityMissing(
+                "rerank by embedding needs a backend that can embed",
+                hint="use --backend local, or --method "
+                + ("likelihood" if can.can_score else "words"),
+            )
 
     def _documents(self, item: Item) -> tuple[Document, ...]:
         if self.documents_column not in item.columns:
@@ -156,31 +218,26 @@ class Rerank:
         value = item.columns[self.documents_column]
         return () if value is None else parse_documents(value, self.documents_column)
 
-    def _parts(self, query: str, texts: Sequence[str], backend: Backend) -> list[_Part]:
-        """What is read: each different text whole, or in windows. Raises `InputTooLong`."""
-        limit = min(self.window_tokens, self._room(query, backend))
+    def _parts(self, query: str, texts: Sequence[str], backend: Backend) -> list[Part]:
+        """What is read of the candidates. Raises `InputTooLong`."""
+        room = self._room(query, backend)
+        limit = min(self._window_tokens, room)
         if limit < LEAST_WINDOW_TOKENS:
             raise InputTooLong(
                 f"the query takes {backend.count_tokens(query)} tokens, which leaves no room for "
                 f"candidates; the model has room for {backend.capabilities.context_tokens}",
                 hint="shorten the query, or use a model with more context",
             )
-        parts = []
-        for text in dict.fromkeys(texts):
-            if backend.count_tokens(text) <= limit:
-                parts.append(_Part(text, 0, text))
-                continue
-            overlap = int(limit * OVERLAP_SHARE)
-            found = windows(text, backend.count_tokens, limit_tokens=limit, overlap_tokens=overlap)
-            parts += [_Part(text, window.start, window.text) for window in found]
-        return parts
+        return parts_of(texts, backend.count_tokens, limit, whole=self._whole)
 
     def _room(self, query: str, backend: Backend) -> int:
-        """Tokens that a passage may take beside the query."""
-        bare = self.request(query, "")
-        asked = sum(backend.count_tokens(m.content) for m in bare.prompt.messages)
-        scored = sum(map(backend.count_tokens, bare.choices))
-        return backend.capabilities.context_tokens - asked - scored - _OVERHEAD_TOKENS
+        """Tokens that a passage may take, beside the query where both are read together."""
+        taken = 0
+        for bare in self.requests(query, [""]):
+            choices = bare.choices if isinstance(bare, ScoreRequest) else ()
+            texts = (*(m.content for m in bare.prompt.messages), *choices)
+            taken = max(taken, sum(map(backend.count_tokens, texts)))
+        return backend.capabilities.context_tokens - taken - _OVERHEAD_TOKENS
 
     def _places(self, query: str, texts: Sequence[str]) -> list[int]:
         """The place of each candidate in the first order, from 0; by words, equals share one."""
@@ -193,66 +250,24 @@ class Rerank:
     ) -> list[float]:
         """The scores of candidates, from their places before and what the model says of the first.
 
-        One that was not read counts as the mean of those that were.
+        One that it was not asked about counts as the mean of the others.
         """
-        worth = standardised([-math.log(place + 1) for place in before])
+        first = standardised([worth(place) for place in before])
         model = [*standardised(said), *[0.0] * (len(before) - len(said))]
-        own = [m + self.first_weight * w for m, w in zip(model, worth, strict=True)]
+        own = [m + self.first_weight * w for m, w in zip(model, first, strict=True)]
         return standardised(lent(own, texts, self.neighbours))
 
-    def _result(self, index: int, score: float, document: Document, best: _Best | None) -> Json:
+    def _result(self, index: int, score: float, document: Document, best: Best | None) -> Json:
         """One entry of the ranking, in the form of `/v1/rerank`, and what it rests on."""
         result: dict[str, Json] = {"index": index, "relevance_score": round(sigmoid(score), 6)}
         if document.id is not None:
             result["id"] = document.id
         if best is not None:
-            if self.scoring == "yes-no":
-                result["yes"] = round(sigmoid(best.score), 4)
-            else:
-                result["log_likelihood"] = round(best.score, 4)
+            said = sigmoid(best.score) if self.method == "yes-no" else best.score
+            result[_SAID[self.method]] = round(said, 4)
             if best.part.text != document.text:
                 start = best.part.start
                 result["window"] = [start, start + len(best.part.text)]
         if self.return_documents:
             result["document"] = {"text": document.text}
         return result
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A candidate's text, or a window of it that begins at `start`."""
-
-    whole: str
-    start: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Best:
-    """The part of a candidate that answers the query best, and what the model makes of it."""
-
-    part: _Part
-    score: float
-
-
-def _ask(system: str, shared: str, own: str, choices: tuple[str, ...]) -> ScoreRequest:
-    return ScoreRequest(
-        prompt=Prompt(
-            (Message("system", system), Message("user", shared + own)),
-            shared_messages=1,
-            shared_chars=len(shared),
-        ),
-        choices=choices,
-    )
-
-
-def _best_parts(parts: Sequence[_Part], rows: Sequence[Result]) -> dict[str, _Best]:
-    """By a candidate's text, its likeliest part; the first of equals."""
-    best: dict[str, _Best] = {}
-    for part, row in zip(parts, rows, strict=True):
-        first, *others = scores_of(row).logprobs  # yes and no, or the query alone
-        score = first - sum(others)
-        known = best.get(part.whole)
-        if known is None or score > known.score:
-            best[part.whole] = _Best(part, score)
-    return best

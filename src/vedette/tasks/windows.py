@@ -57,6 +57,14 @@ def windows(
     return found
 
 
+def opening(text: str, count_tokens: Callable[[str], int], *, limit_tokens: int) -> Window:
+    """As much of the beginning as fits, in whole words where there are spaces."""
+    end = _reach(text, 0, count_tokens, limit_tokens)
+    if end < len(text) and not text[end].isspace():
+        end = max((space.end() for space in re.finditer(r"\s", text[:end])), default=end)
+    return Window(0, text[:end])
+
+
 def _reach(text: str, start: int, count_tokens: Callable[[str], int], limit_tokens: int) -> int:
     """The furthest end whose window fits, by doubling and halving."""
     low, high = start + 1, min(len(text), start + 6 * limit_tokens)

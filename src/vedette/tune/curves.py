@@ -14,7 +14,6 @@ SIZES = (*range(1, 17), 18, 20, 22, 24, 26, 28, 30, 32)
 FEW_SIZES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32)
 LEAST_ROUNDS = 3
 LOOKS_AGAIN = 5
-CLEARLY = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +67,4 @@ class _Best:
 def paddings(curve: CostCurve) -> list[tuple[int, int]]:
     """The sizes for which a larger step is clearly faster, each with that larger one."""
     pads = [(n, curve.padded(n)) for n, _ in curve.points]
-    return [
-        (n, size) for n, size in pads if curve.seconds(size) <= (1 - CLEARLY) * curve.seconds(n)
-    ]
+    return [(n, size) for n, size in pads if size != n]

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from llguidance import LLExecutor, LLMatcher, LLTokenizer
-from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask_par
+from llguidance.numpy import (
+    allocate_token_bitmask,
+    fill_next_token_bitmask,
+    fill_next_token_bitmask_par,
+)
 from numpy import int32
 from numpy.typing import NDArray
 
@@ -81,6 +85,16 @@ class Matcher:
         tokens = self._inner.compute_ff_tokens()
         self._check()
         return list(tokens)
+
+    def fork(self) -> Matcher:
+        """Another one at the same place, which goes its own way."""
+        twin = Matcher(self._compiled, self._endings)
+        twin._inner, twin._state = self._inner.deep_copy(), self._state
+        return twin
+
+    def n_legal(self, tokens: Sequence[int]) -> int:
+        """How many of these could be written one after the other from here."""
+        return int(self._inner.validate_tokens(list(tokens)))
 
     @property
     def report(self) -> SchemaReport | None:
@@ -169,6 +183,7 @@ class MaskTable:
 
     def __init__(self, rows: int, n_vocab: int) -> None:
         self._masks: NDArray[int32] = allocate_token_bitmask(rows, n_vocab)  # (rows, n_vocab/32)
+        self._single: NDArray[int32] = allocate_token_bitmask(1, n_vocab)
         self._executor = LLExecutor(2)
 
     def fill(self, matchers: Sequence[Matcher]) -> NDArray[int32]:
@@ -180,3 +195,10 @@ class MaskTable:
         if pairs:
             fill_next_token_bitmask_par(self._executor, pairs, self._masks)
         return self._masks
+
+    def one(self, matcher: Matcher) -> NDArray[int32]:
+        """The mask of one matcher in between; valid until the next call, and beside `fill`'s."""
+        fill_next_token_bitmask(matcher.inner, self._single, 0)
+        matcher.check()
+        row: NDArray[int32] = self._single[0]
+        return row

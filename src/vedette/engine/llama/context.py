@@ -27,6 +27,9 @@ KV_TYPES = {
     "iq4_nl": 20,
 }
 
+MOST_PADDING = 8
+"""A batch may be filled up by so many tokens of a sequence that nobody asked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSpec:
@@ -51,10 +54,11 @@ class Context:
         self.model = model
         self.spec = spec
         params = llama_cpp.llama_context_default_params()
-        params.n_ctx = spec.cells
-        params.n_batch = params.n_ubatch = spec.batch_tokens
-        params.n_seq_max = spec.n_seq
-        params.n_outputs_max = max(spec.n_outputs, spec.n_seq)
+        params.n_ctx = spec.cells + MOST_PADDING
+        params.n_batch = params.n_ubatch = spec.batch_tokens + MOST_PADDING
+        self.padding_id = spec.n_seq
+        params.n_seq_max = spec.n_seq + 1
+        params.n_outputs_max = max(spec.n_outputs, spec.n_seq + 1)
         params.n_threads = params.n_threads_batch = spec.threads
         params.kv_unified = True
         # A windowed cache never recycles shared cells, so kept prefixes would fill it up.
@@ -70,8 +74,10 @@ class Context:
                 hint="ask for a smaller context",
             )
         self.memory = llama_cpp.llama_get_memory(self.pointer)
-        self.cells = int(llama_cpp.llama_n_ctx(self.pointer))
+        self.cells = spec.cells
         self.drops_suffix = model.memory_kind == "full"
+        # A windowed cache keeps all its cells here (swa_full), so its latest tokens can go too.
+        self.rolls_back = model.memory_kind in ("full", "sliding")
         self._window_tokens = model.window_tokens
 
     @staticmethod

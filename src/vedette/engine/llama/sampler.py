@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
 
 from vedette.types import Sampling
 
 from .context import Context
+
+_TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+"""llama.cpp's llama_token_data."""
 
 
 class SamplerChain:
@@ -43,6 +50,23 @@ class SamplerChain:
     def sample(self, context: Context, batch_index: int) -> int:
         """Choose from the logits of a batch token (as they stand: masked) and remember it."""
         return int(llama_cpp.llama_sampler_sample(self._chain, context.pointer, batch_index))
+
+    def probabilities(self, row: NDArray[np.float32]) -> NDArray[np.float64]:
+        """What `sample` draws from, given these logits: (n_vocab,), of sum 1."""
+        table = np.zeros(row.size, _TOKEN_DATA)
+        table["id"] = np.arange(row.size)
+        table["logit"] = row
+        array = llama_cpp.llama_token_data_array()
+        array.data = ctypes.cast(table.ctypes.data, ctypes.POINTER(llama_cpp.llama_token_data))
+        array.size, array.selected, array.sorted = row.size, -1, False
+        for i in range(llama_cpp.llama_sampler_chain_n(self._chain) - 1):
+            part = llama_cpp.llama_sampler_chain_get(self._chain, i)
+            llama_cpp.llama_sampler_apply(part, ctypes.byref(array))
+        kept = table[: array.size]
+        weights = np.exp(kept["logit"].astype(np.float64) - float(kept["logit"].max()))
+        whole = np.zeros(row.size)
+        whole[kept["id"]] = weights / weights.sum()
+        return whole
 
     def accept(self, token: int) -> None:
         """Remember a token that was not sampled here (forced)."""

@@ -1,1 +1,1 @@
-"""Texts held against policies: rules first, then a model's yes or no, each with its weight."""
+"""Texts held against policies: rules first, then a model, each with its weight."""

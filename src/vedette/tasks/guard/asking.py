@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from vedette.decide.question import YES_NO
-from vedette.tasks.prompt_data import fill, text_of
-from vedette.types import Message, Prompt, ScoreRequest
+from vedette.tasks.prompt_data import fill, prompt_of, text_of
+from vedette.types import EmbedRequest, Message, Prompt, ScoreRequest
 
 from .policy import Policy
 
@@ -32,6 +32,11 @@ def request_for(text: str, policy: Policy, before: tuple[Message, ...]) -> Score
         ),
         choices=YES_NO,
     )
+
+
+def place_request(text: str, prompt: str) -> EmbedRequest:
+    """What the model expects after a text, under the prompt of a probe."""
+    return EmbedRequest(prompt=prompt_of(prompt, text))
 
 
 def _ask(text: str, policy: Policy) -> str:

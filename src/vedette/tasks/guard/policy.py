@@ -12,6 +12,7 @@ from vedette.redaction.redactor import Redactor
 from vedette.types import Json
 
 from .normalise import Normalised
+from .probe import Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,9 @@ def _redactor(kinds: tuple[str, ...]) -> Redactor:
 class Weights:
     """A logistic score: how much the rules and the model's log odds count, and where it flags.
 
-    Log odds count up to `limit` either way, so that rules can settle what no answer of the model
-    would change. Without a model `model` is 0. The sentences of a window whose score is in `grey`
+    Log odds count up to `limit` either way, and not below `least`, so that rules can settle what no
+    answer of the model would change; with `least` 0 it can add to what rules find and take nothing
+    away. Without a model `model` is 0. The sentences of a window whose score is in `grey`
     are read one by one too.
     """
 
@@ -55,11 +57,12 @@ class Weights:
     threshold: float
     model: float = 0.0
     limit: float = math.inf
+    least: float = -math.inf
     grey: tuple[float, float] = (0.0, 1.0)
 
     def score(self, rules: float, log_odds: float) -> float:
         """In (0, 1)."""
-        bounded = max(-self.limit, min(self.limit, log_odds))
+        bounded = max(-self.limit, self.least, min(self.limit, log_odds))
         value = self.bias + self.rules * rules + self.model * bounded
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, value))))
 
@@ -67,19 +70,21 @@ class Weights:
         """Whether the verdict is the same whatever the model says."""
         if not self.model:
             return True
-        if math.isinf(self.limit):
-            return False
-        least, most = self.score(rules, -self.limit), self.score(rules, self.limit)
+        least, most = self.score(rules, -math.inf), self.score(rules, math.inf)
         return least > self.threshold or most <= self.threshold
 
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """The weights that labelled texts gave for one model file under the policy as it is."""
+    """What labelled texts gave for one model file under the policy as it is.
+
+    With a probe, that reads the model's embedding of the text; without, it is asked yes or no.
+    """
 
     name: str
     sha256: str
     weights: Weights
+    probe: Probe | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +109,9 @@ class Policy:
     allow: tuple[str, ...] = field(default=())
     hidden_weight: float = 0.0
 
-    def weights_for(self, sha256: Json) -> Weights | None:
-        """The weights of a known model, by the hash of its file."""
-        return next((one.weights for one in self.known_models if one.sha256 == sha256), None)
+    def known(self, sha256: Json) -> KnownModel | None:
+        """What is known of a model, by the hash of its file."""
+        return next((one for one in self.known_models if one.sha256 == sha256), None)
 
     @property
     def identity(self) -> dict[str, Json]:

@@ -18,6 +18,7 @@ from vedette.redaction.rules import KINDS
 
 from .normalise import folded_pattern
 from .policy import KnownModel, Policy, Rule, Weights
+from .probe import Probe, unpack
 
 BUILT_IN = (
     "prompt-injection",
@@ -38,8 +39,10 @@ _KEYS = {
 }
 _WEIGHTS = {
     "rules_only": ({"bias", "rules", "threshold"}, set[str]()),
-    "with_model": ({"bias", "rules", "model", "threshold"}, {"limit", "grey"}),
+    "with_model": ({"bias", "rules", "model", "threshold"}, {"limit", "least", "grey"}),
+    "known_models": ({"bias", "rules", "model", "threshold"}, {"limit", "least", "grey"}),
 }
+_PROBE = {"prompt", "bias", "scale", "weights"}
 
 # For a policy that says nothing of it: rules flag that are worth over 2.5 together.
 _DEFAULT_WEIGHTS = {
@@ -108,7 +111,7 @@ def policy_of(data: Mapping[str, Any], where: str) -> Policy:
     own["allow"] = tuple(map(folded_pattern, own["allow"]))
     for pattern in own["allow"]:
         _check_pattern(pattern, where, "allow")
-    for key in _WEIGHTS:
+    for key in ("rules_only", "with_model"):
         own[key] = _weights(data.get(key), key, getattr(base, key, None), where)
     own["known_models"] = _known_models(data, base, where)
     own["rules"] = _rules(data, base.rules if base else (), where)
@@ -131,14 +134,18 @@ def _weights(data: object, key: str, base: Weights | None, where: str) -> Weight
     needed, other = _WEIGHTS[key]
     if not isinstance(data, Mapping) or not needed <= set(data) <= needed | other:
         keys = ", ".join(sorted(needed))
-        _fault(where, f"[{key}] must have {keys}", "and nothing else but limit and grey")
+        _fault(where, f"[{key}] must have {keys}", "and nothing else but limit, least and grey")
     numbers = {name: _number(data[name], where, f"{key}.{name}") for name in needed}
     limit = _number(data.get("limit", math.inf), where, f"{key}.limit")
-    weights = Weights(**numbers, limit=limit, grey=_grey(data.get("grey", [0.0, 1.0]), key, where))
+    least = _number(data.get("least", -math.inf), where, f"{key}.least")
+    grey = _grey(data.get("grey", [0.0, 1.0]), key, where)
+    weights = Weights(**numbers, limit=limit, least=least, grey=grey)
     if not 0 < weights.threshold < 1:
         _fault(where, f"{key}.threshold is {weights.threshold}; it must be between 0 and 1")
     if min(weights.rules, weights.model, weights.limit) < 0:
         _fault(where, f"[{key}] has a negative weight", "what is found must count for the policy")
+    if weights.least > 0:
+        _fault(where, f"{key}.least is {least}; it must be 0 or less", "0 means nothing is known")
     if weights.score(0.0, 0.0) > weights.threshold:
         _fault(where, f"[{key}] flags a text of which nothing is known", "lower its bias")
     return weights
@@ -161,14 +168,40 @@ def _known_models(
         return base.known_models if base and not any(key in data for key in _SHOWN) else ()
     if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
         _fault(where, "known_models must be tables: [[known_models]]")
-    known = []
+    known: list[KnownModel] = []
     for table in tables:
         name, sha256 = table.get("name"), table.get("sha256")
         if not isinstance(name, str) or not isinstance(sha256, str):
             _fault(where, "a known model has no name and sha256")
-        rest = {key: value for key, value in table.items() if key not in ("name", "sha256")}
-        known.append(KnownModel(name, sha256, _weights(rest, "with_model", None, where)))
+        if any(one.sha256 == sha256 for one in known):
+            _fault(where, f"the known model {name!r} is there twice", "a file has one table")
+        own = ("name", "sha256", "probe")
+        rest = {key: value for key, value in table.items() if key not in own}
+        weights = _weights(rest, "known_models", None, where)
+        known.append(KnownModel(name, sha256, weights, _probe(table, name, where)))
     return tuple(known)
+
+
+def _probe(table: Mapping[str, Any], name: str, where: str) -> Probe | None:
+    data = table.get("probe")
+    if data is None:
+        return None
+    what = f"the probe of {name!r}"
+    if not isinstance(data, Mapping) or set(data) != _PROBE:
+        _fault(where, f"{what} must have {', '.join(sorted(_PROBE))}", "and nothing else")
+    if "grey" in table:
+        _fault(where, f"{what} reads windows only, so {name!r} can have no grey")
+    prompt, packed = data["prompt"], data["weights"]
+    if not isinstance(prompt, str) or not prompt.strip():
+        _fault(where, f"{what}: prompt must be a text that says something")
+    if not isinstance(packed, str):
+        _fault(where, f"{what}: weights must be a text, float16 numbers in base64")
+    try:
+        unpack(packed)
+    except ValueError as error:
+        _fault(where, f"{what}: its weights {error}")
+    bias, scale = (_number(data[key], where, f"{what}: {key}") for key in ("bias", "scale"))
+    return Probe(prompt, bias, scale, packed)
 
 
 def _rules(data: Mapping[str, Any], base: tuple[Rule, ...], where: str) -> tuple[Rule, ...]:

@@ -1,20 +1,22 @@
-"""What the model is asked about one text: its windows, then the sentences of the grey ones."""
+"""What the model is asked about one text: its windows, and the sentences of grey ones."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 from vedette.backends.base import Backend, Result
 from vedette.tasks.base import Ask
-from vedette.tasks.reply import check_room, scores_of
-from vedette.tasks.windows import Window, windows
-from vedette.types import Usage
+from vedette.tasks.reply import check_room, embedding_of, scores_of
+from vedette.tasks.windows import windows
+from vedette.types import Message, Usage
 
-from .asking import opening, request_for
+from .asking import opening, place_request, request_for
 from .evidence import Hit, Reading, Span, between, densest, is_within
 from .policy import Policy, Weights
+from .probe import Probe
 from .sentences import sentences
 from .verdict import Piece, score_of
 
@@ -34,12 +36,29 @@ class Stretch:
     decoded: bool = False
 
 
+def stretches(reading: Reading, backend: Backend) -> list[Stretch]:
+    """The windows of a text, then those of what it says in code."""
+    cut = partial(
+        windows,
+        count_tokens=backend.count_tokens,
+        limit_tokens=WINDOW_TOKENS,
+        overlap_tokens=OVERLAP_TOKENS,
+    )
+    plain = [Stretch(one.start, one.start + len(one.text), one.text) for one in cut(reading.text)]
+    return plain + [
+        Stretch(hidden.start, hidden.end, one.text, decoded=True)
+        for hidden, _ in reading.hidden
+        for one in cut(hidden.text)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A policy that the model is asked about, with what is known before it answers."""
 
     policy: Policy
     weights: Weights
+    probe: Probe | None
     hits: Sequence[Hit]
     allowed: Sequence[Span]
 
@@ -69,19 +88,17 @@ class Survey:
 
     def _windows(self) -> _Steps:
         """Ask about all of the text, and about all that it says in code."""
-        text = self.reading.text
-        parts = [Stretch(one.start, one.start + len(one.text), one.text) for one in self._cut(text)]
-        for hidden, _ in self.reading.hidden:
-            said = self._cut(hidden.text)
-            parts += [Stretch(hidden.start, hidden.end, one.text, decoded=True) for one in said]
+        parts = stretches(self.reading, self.backend)
         return self._ask([(i, part) for i in range(len(self.questions)) for part in parts])
 
     def _sentences(self) -> _Steps:
-        """Ask about the sentences of windows that may be either, each once."""
+        """Ask about the sentences of windows that may be either, each once; probes have none."""
         text = self.reading.text
         spans = sentences(text)
         asked: list[tuple[int, Stretch]] = []
         for i, question in enumerate(self.questions):
+            if question.probe is not None:
+                continue
             low, high = question.weights.grey
             grey = [p for p in self.pieces[i] if low <= score_of(p, question.weights) <= high]
             known = {(piece.start, piece.end) for piece in self.pieces[i]}
@@ -94,36 +111,34 @@ class Survey:
             ]
         return self._ask(asked)
 
-    def _cut(self, text: str) -> Sequence[Window]:
-        return windows(
-            text,
-            self.backend.count_tokens,
-            limit_tokens=WINDOW_TOKENS,
-            overlap_tokens=OVERLAP_TOKENS,
-        )
-
     def _ask(self, wanted: Iterable[tuple[int, Stretch]]) -> _Steps:
-        """Put question i about each stretch, without what it allows; blank ones are left out."""
+        """Put question i about each stretch, without what it allows; blank ones are left out.
+
+        What several policies ask in the same words is asked once.
+        """
         asked = [(i, part, self._without_allowed(i, part)) for i, part in wanted]
         asked = [(i, part, shown) for i, part, shown in asked if shown.strip()]
         if not asked:
             return Usage()
-        policies = [question.policy for question in self.questions]
-        befores = [opening(policy) for policy in policies]
-        requests = [request_for(shown, policies[i], befores[i]) for i, _, shown in asked]
-        longest = max(
-            requests, key=lambda request: sum(len(m.content) for m in request.prompt.messages)
-        )
+        befores = [opening(question.policy) for question in self.questions]
+        requests = [self._request(i, shown, befores[i]) for i, _, shown in asked]
+        once = list(dict.fromkeys(requests))
+        longest = max(once, key=lambda ask: sum(len(m.content) for m in ask.prompt.messages))
         check_room(longest.prompt, 1, self.backend)
-        results = yield requests
-        usage = Usage()
-        for (i, part, _), result in zip(asked, results, strict=True):
-            scores = scores_of(result)
-            usage += scores.usage
-            yes, no = scores.logprobs
-            hits = tuple(between(self.questions[i].hits, part.start, part.end))
-            self.pieces[i].append(Piece(part.start, part.end, hits, yes - no))
-        return usage
+        results = yield once
+        found = dict(zip(once, results, strict=True))
+        for (i, part, _), request in zip(asked, requests, strict=True):
+            question = self.questions[i]
+            hits = tuple(between(question.hits, part.start, part.end))
+            odds = _log_odds(found[request], question.probe)
+            self.pieces[i].append(Piece(part.start, part.end, hits, odds))
+        return sum((one.usage for one in results), Usage())
+
+    def _request(self, i: int, shown: str, before: tuple[Message, ...]) -> Ask:
+        question = self.questions[i]
+        if question.probe is not None:
+            return place_request(shown, question.probe.prompt)
+        return request_for(shown, question.policy, before)
 
     def _without_allowed(self, i: int, part: Stretch) -> str:
         spans = self.questions[i].allowed
@@ -135,6 +150,14 @@ class Survey:
                 kept.append(self.reading.text[at : max(at, start)])
                 at = min(end, part.end)
         return "".join([*kept, self.reading.text[at : part.end]])
+
+
+def _log_odds(result: Result, probe: Probe | None) -> float:
+    """What the model says, by its embedding or by yes and no."""
+    if probe is not None:
+        return probe.log_odds(embedding_of(result).vector)
+    yes, no = scores_of(result).logprobs
+    return yes - no
 
 
 def _gathered(near: Sequence[Hit], pieces: Sequence[Piece]) -> list[Piece]:

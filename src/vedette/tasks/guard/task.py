@@ -13,7 +13,7 @@ from vedette.tasks.prompt_data import text_of
 from vedette.types import Answer, Item, Json, Usage
 
 from .evidence import Hit, allowed_spans, densest, hits_of, read, worth
-from .policy import Policy, Weights
+from .policy import KnownModel, Policy, Weights
 from .survey import Question, Survey
 from .thresholds import GuardThresholds
 from .verdict import Verdict, judge, rules_verdict, unread
@@ -24,14 +24,14 @@ class Guard:
     """Implements `Task`: for each text the strongest verdict of the policies.
 
     Rules read all of the text. What they leave open is put to the model: windows of 512 of its own
-    tokens and, where a window's score is in the grey band, its sentences one by one; texts in code
-    are decoded once and read too. A policy's score is that of its strongest piece.
+    tokens; texts in code are decoded once and read too. A policy that has a probe for the model
+    reads its embedding of a window. Else it is asked yes or no and, where a window's score is in
+    the grey band, about its sentences one by one. A policy's score is that of its strongest piece.
 
     The model has a say under policies that know it, or with `thresholds` of its own, which take
     the place of the policies'; otherwise rules alone decide, as with `rules_only`. With `ask_all`
-    it is asked even where its answer changes nothing but the score, with the weights for unknown
-    models: that is what thresholds are made from. Raises `InputError` for no policy, or one that
-    is there twice.
+    it is asked even where its answer changes nothing but the score: that is what thresholds are
+    made from. Raises `InputError` for no policy, or one that is there twice.
     """
 
     policies: tuple[Policy, ...]
@@ -71,19 +71,24 @@ class Guard:
             return False
         if self.ask_all or self.thresholds is not None:
             return any(policy.with_model.model for policy in self.policies)
-        return any(policy.weights_for(sha256) for policy in self.policies)
+        return any(policy.known(sha256) for policy in self.policies)
+
+    def known(self, policy: Policy, backend: Backend) -> KnownModel | None:
+        """What a policy knows of the model, where one is asked."""
+        if self.rules_only:
+            return None
+        # What is known of a model is used for its tuned copy, which agrees with it within bounds.
+        identity = backend.identity
+        return policy.known(identity.get("tuned_from", identity.get("model_sha256")))
 
     def weights(self, policy: Policy, backend: Backend) -> Weights:
         """How evidence is weighed under a policy. Without a say the model counts 0."""
-        # What is known of a model is as good for its tuned copy, which agrees with it.
-        identity = backend.identity
-        known = policy.weights_for(identity.get("tuned_from", identity.get("model_sha256")))
-        if self.rules_only:
-            weights = policy.rules_only
-        elif self.thresholds is not None or self.ask_all:
+        if known := self.known(policy, backend):
+            weights = known.weights
+        elif not self.rules_only and (self.thresholds is not None or self.ask_all):
             weights = policy.with_model
         else:
-            weights = known or policy.rules_only
+            weights = policy.rules_only
         if self.thresholds is not None:
             weights = replace(weights, threshold=self.thresholds.policies[policy.id].above)
         return weights
@@ -99,10 +104,11 @@ class Guard:
         for policy in self.policies:
             allowed = allowed_spans(reading, policy.allow)
             hits = hits_of(policy, reading, allowed)
-            questions.append(Question(policy, self.weights(policy, backend), hits, allowed))
+            known = self.known(policy, backend)
+            probe = known.probe if known else None
+            questions.append(Question(policy, self.weights(policy, backend), probe, hits, allowed))
         asked = [one for one in questions if self._is_open(one.weights, one.hits)]
-        if asked and not backend.capabilities.can_score:
-            raise CapabilityMissing("guard needs a backend that can score choices, or --rules-only")
+        _check(asked, backend)
         survey = Survey(asked, reading, backend)
         usage = (yield from survey.run()) if asked else Usage()
         pieces = {one.policy.id: found for one, found in zip(asked, survey.pieces, strict=True)}
@@ -119,6 +125,20 @@ class Guard:
         if self.ask_all:
             return weights.model > 0
         return not weights.is_settled(worth(densest(hits)))
+
+
+def _check(asked: Sequence[Question], backend: Backend) -> None:
+    """Raise `CapabilityMissing` for what the backend cannot be asked."""
+    can = backend.capabilities
+    for question in asked:
+        if question.probe is not None and not can.can_embed:
+            raise CapabilityMissing(
+                f"the policy {question.policy.id!r} reads this model's embeddings, and this "
+                "backend has none",
+                hint="use --backend local, or --rules-only",
+            )
+        if question.probe is None and not can.can_score:
+            raise CapabilityMissing("guard needs a backend that can score choices, or --rules-only")
 
 
 def _value(verdicts: Sequence[Verdict], text: str) -> dict[str, Json]:

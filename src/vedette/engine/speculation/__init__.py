@@ -1,0 +1,1 @@
+"""Guessing tokens and checking several at once: exact output, measured worth."""

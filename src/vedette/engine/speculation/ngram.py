@@ -1,0 +1,51 @@
+"""Guesses from what was written before: the tokens that followed the same words last time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Sequences
+
+from vedette.engine.generate import Generation
+from vedette.engine.sequence import Sequence
+
+from .acceptance import Acceptance
+from .ngram_index import MOST_MATCH, continuation
+from .source import Guesses, Proposal
+
+PRIORS = ((2, 0.3), (3, 0.45), (5, 0.6), (8, 0.7), (16, 0.8), (MOST_MATCH, 0.9))
+"""The longer the match, the likelier it goes on: matches up to so many tokens, and the rate to
+begin with, before any was checked."""
+
+
+class NgramSource:
+    """Implements `Source`: the prompt and the answer so far, as one text."""
+
+    name = "ngram"
+
+    def __init__(self) -> None:
+        self._acceptance = [Acceptance(prior) for _, prior in PRIORS]
+
+    def propose(self, sequence: Sequence, work: Generation, most: int) -> Proposal | None:
+        """See `Source.propose`; what the constraint forbids is cut off."""
+        index = work.guessing.index
+        found = index.find(sequence.tokens)
+        if found is None:
+            return None
+        tokens = continuation(sequence.tokens, found.at, most)
+        if work.matcher is not None:
+            del tokens[work.matcher.n_legal(tokens) :]
+        if not tokens:
+            return None
+        acceptance = self._of(work, found.n_match)
+        return Proposal(self.name, sequence, work, acceptance, len(tokens), tokens=tokens)
+
+    def _of(self, work: Generation, n_match: int) -> Acceptance:
+        """The counts of matches as long as this one, in this answer."""
+        i = next(i for i, (most, _) in enumerate(PRIORS) if n_match <= most)
+        return work.guessing.acceptance_of(f"ngram, {PRIORS[i][0]} alike", self._acceptance[i])
+
+    def guess(self, chosen: Sequences[tuple[Proposal, int]]) -> list[Guesses]:
+        """See `Source.guess`."""
+        return [Guesses(proposal.tokens[:n]) for proposal, n in chosen]
+
+    def close(self) -> None:
+        """Nothing is held."""
