@@ -97,6 +97,10 @@ class Settings(BaseSettings):
     )
     batch_tokens: int = Field(default=512, ge=1, description="Most tokens in one decode step.")
     kv_type: KvType = Field(default="f16", description="Type of the KV cache's numbers.")
+    tuned: bool = Field(
+        default=True,
+        description="Use the copy of a model that `vedette tune` made, if there is one.",
+    )
     draft: Auto[str] = Field(
         default=None,
         min_length=1,
@@ -105,10 +109,6 @@ class Settings(BaseSettings):
     speculate: str = Field(
         default="auto",
         description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",
-    )
-    tuned: bool = Field(
-        default=True,
-        description="Use the copy of a model that `vedette tune` made, if there is one.",
     )
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(

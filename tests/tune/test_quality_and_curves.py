@@ -154,7 +154,7 @@ def test_every_probe_gets_the_same_rounds(tiny_full):
         closing(Context(model, spec)) as other,
     ):
         found = take_turns([Probe(one), Probe(other)], 0.01)
-    assert [len(rounds) for rounds in found] == [3, 3]
+    assert len(found[0]) == len(found[1]) >= 3
     assert all(one.item_ms > 0 for rounds in found for one in rounds)
 
 
@@ -169,10 +169,28 @@ def test_curves_have_a_time_for_each_size_and_leave_the_cache_as_it_was(tiny_mod
         assert [n for n, _ in curve.points] == [1, 4, 32]
 
 
+def test_a_size_that_was_disturbed_is_looked_at_again():
+    class Disturbed:
+        """Takes 1 ms a token; each step of three tokens comes late, until the sixth visit."""
+
+        def __init__(self) -> None:
+            self.visits = 0
+
+        def tokens(self, n: int, visit_s: float) -> list[float]:
+            self.visits += n == 3
+            return [9.0, 9.5] if n == 3 and self.visits < 6 else [float(n), n + 0.5]
+
+        def sequences(self, n: int, visit_s: float) -> list[float]:
+            return [5.0 if n == 3 else float(n)]  # always: that is how its kernels are
+
+    found = curves_of(Disturbed(), (1, 3, 4), 1e-9)  # type: ignore[arg-type]
+    assert found.tokens.points == ((1, 0.001), (3, 0.003), (4, 0.004))
+    assert found.sequences.padded(3) == 4
+
+
 def test_padding_is_told_where_a_larger_step_is_clearly_faster():
     curve = CostCurve(((1, 1.0), (2, 2.0), (3, 3.0), (4, 2.95), (5, 3.5), (8, 3.0)))
     assert paddings(curve) == [(5, 8)]
-    assert curve.padded(3) == 4
 
 
 def test_thread_counts_go_up_to_all_processors():

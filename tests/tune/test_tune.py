@@ -113,7 +113,9 @@ def test_no_copy_is_made_where_the_source_is_best(
 ):
     speeds.times = times
     assert tune(tiny_full, *bounds) == 0
-    assert why in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert why in out
+    assert ("Q8_0 would be 2.00 times as fast" in out) is ("--max-kl 0.000001" in " ".join(bounds))
     found = tuned.find(file_sha256(tiny_full))
     assert found is not None
     assert found.copy is None
@@ -149,6 +151,23 @@ def test_the_copy_answers_and_is_another_model(tuned_full: Path):
     finally:
         plain.close()
         copy.close()
+
+
+def test_the_engine_begins_with_the_curve_if_it_was_timed_as_the_engine_works(tuned_full: Path):
+    found = tuned.find(file_sha256(tuned_full))
+    assert found is not None
+    for options, known in (
+        (ONE, True),
+        (replace(ONE, threads=2), False),
+        (replace(ONE, kv_type="f32"), False),
+    ):
+        backend = LocalBackend(tuned_full, options, use_tuned=True)
+        backend.close()
+        curve = backend.engine.options.curve
+        assert (curve is not None and curve.points == found.tokens) is known
+    backend = LocalBackend(tuned_full, ONE)
+    backend.close()
+    assert backend.engine.options.curve is None
 
 
 def test_the_settings_decide_and_one_line_tells(tuned_full: Path):

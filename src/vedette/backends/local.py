@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 from vedette.backends.base import Handle, Result, check_tier
 from vedette.config import Settings
 from vedette.engine.core import EngineCore
+from vedette.engine.curve import CostCurve
 from vedette.engine.options import EngineOptions
 from vedette.engine.stats import EngineStats
 from vedette.models import tuned
@@ -42,6 +44,17 @@ def options_of(settings: Settings) -> EngineOptions:
         speculate=settings.speculate,
         draft=locate(settings.draft).path if settings.draft else None,
     )
+
+
+def _with_curve(options: EngineOptions, tuning: tuned.Tuning | None) -> EngineOptions:
+    """The options with the steps that `tune` timed, if it timed them as this engine takes them."""
+    is_same = tuning is not None and (tuning.threads, tuning.kv_type) == (
+        options.threads,
+        options.kv_type,
+    )
+    if tuning is None or not is_same or options.curve is not None:
+        return options
+    return replace(options, curve=CostCurve(tuning.tokens))
 
 
 def fetch(settings: Settings, progress: Progress | None = None) -> None:
@@ -86,7 +99,7 @@ class LocalBackend:
         # A copy is close enough to its source for how much text is of use.
         limit = recall(self.sha256) or recall(self.source_sha256)
         self._useful_tokens = limit.limit_tokens if limit else None
-        self.engine = EngineCore(self.path, options)
+        self.engine = EngineCore(self.path, _with_curve(options or EngineOptions(), self.tuning))
 
     @property
     def capabilities(self) -> Capabilities:

@@ -42,7 +42,14 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
             return _own(_with_model(settings, model), program, progress)
         case RunningServer(url):
             _refuse_flags(
-                settings, "model", "threads", "context_tokens", "kv_type", "draft", "speculate", "tuned"
+                settings,
+                "model",
+                "threads",
+                "context_tokens",
+                "kv_type",
+                "draft",
+                "speculate",
+                "tuned",
             )
             _check_network(settings, url)
             key = os.environ.get(API_KEY_VARIABLE, "")

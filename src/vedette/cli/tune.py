@@ -196,6 +196,8 @@ def _print(report: Report) -> None:
     for text in (*report.cannot, *report.warnings):
         print(f"Note: {text}.")
     print(f"\n{report.conclusion}")
+    if report.refused:
+        print(report.refused)
     if (winner := report.winner) and winner.divergence and winner.agreement:
         apart, alike = winner.divergence, winner.agreement
         print(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 from vedette.engine.llama.context import Context
 from vedette.engine.llama.model import Model
@@ -47,6 +48,10 @@ def measure(
         )
 
 
+def _median_step(probe: Probe, width: int, visit_s: float) -> float:
+    return median(probe.sequences(width, visit_s))
+
+
 def _visit_all(context: Context, seconds: float) -> tuple[Pace, tuple[Pace, ...], int]:
     """Visit everything in turn until the time is up: prompt, widths, tokens of the prompt."""
     deadline = time.perf_counter() + seconds
@@ -56,7 +61,7 @@ def _visit_all(context: Context, seconds: float) -> tuple[Pace, tuple[Pace, ...]
     n = fitting_prompt_tokens(WARM_TOKENS, warm_ms, visit_s * 1000, probe.most_prompt_tokens)
     visits: dict[int, Callable[[], float]] = {0: partial(probe.read_prompt, n)}
     for width in WIDTHS:
-        visits[width] = partial(probe.sequences, width, visit_s)
+        visits[width] = partial(_median_step, probe, width, visit_s)
     found: dict[int, list[float]] = {key: [] for key in visits}
     while True:
         for key, visit in visits.items():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from statistics import median
 
 import numpy as np
 
@@ -82,15 +81,15 @@ class Probe:
         self._context.drop(self._fresh)
         return ms
 
-    def sequences(self, width: int, visit_s: float) -> float:
-        """Median ms of a step in which `width` sequences go on by one token each."""
+    def sequences(self, width: int, visit_s: float) -> list[float]:
+        """ms of the steps of a visit in which `width` sequences go on by one token each."""
         return self._go_on(range(1, 1 + width), 1, visit_s)
 
-    def tokens(self, n: int, visit_s: float) -> float:
-        """Median ms of a step in which one sequence goes on by n tokens, with all their logits."""
+    def tokens(self, n: int, visit_s: float) -> list[float]:
+        """ms of the steps of a visit in which one sequence goes on by n tokens, all with logits."""
         return self._go_on((1,), n, visit_s)
 
-    def _go_on(self, sequences: Sequence[int], n_each: int, visit_s: float) -> float:
+    def _go_on(self, sequences: Sequence[int], n_each: int, visit_s: float) -> list[float]:
         """At least three steps; the first pays for the change of size and does not count."""
         until = time.perf_counter() + visit_s
         size = len(sequences) * n_each
@@ -108,7 +107,7 @@ class Probe:
                 break
         for seq_id in sequences:
             self._context.drop(seq_id)
-        return median(steps_ms[1:])
+        return steps_ms[1:]
 
     def _step_ms(self, n_outputs: int) -> float:
         started = time.perf_counter()

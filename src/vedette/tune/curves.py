@@ -13,7 +13,7 @@ MOST = 32
 SIZES = (*range(1, 17), 18, 20, 22, 24, 26, 28, 30, 32)
 FEW_SIZES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32)
 LEAST_ROUNDS = 3
-CLEARLY = 0.03
+LOOKS_AGAIN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,28 +27,44 @@ class Curves:
 def curves_of(probe: Probe, sizes: Sequence[int], seconds: float) -> Curves:
     """Measure every size in turn for about `seconds`, but three times at least.
 
-    A size's time is the fastest of its visits, each a median of steps: other work on the machine
-    only ever makes a step slower.
+    A size's time is that of its fastest step: other work on the machine only ever makes a step
+    slower. A size that seems slower than a larger one is looked at again, as that decides
+    something: it may only have been disturbed.
     """
-    visits: list[tuple[Callable[[int, float], float], dict[int, float]]] = [
-        (probe.tokens, {}),
-        (probe.sequences, {}),
-    ]
-    visit_s = seconds / (LEAST_ROUNDS * len(visits) * len(sizes))
+    visit_s = seconds / (LEAST_ROUNDS * 2 * len(sizes))
+    tokens, sequences = _Best(probe.tokens, visit_s), _Best(probe.sequences, visit_s)
     deadline = time.perf_counter() + seconds
     rounds = 0
     while rounds < LEAST_ROUNDS or time.perf_counter() < deadline:
         for n in sizes:
-            for visit, best in visits:
-                best[n] = min(best.get(n, float("inf")), visit(n, visit_s) / 1000)
+            tokens.visit(n)
+            sequences.visit(n)
         rounds += 1
-    tokens, sequences = (CostCurve.of(best) for _, best in visits)
-    return Curves(tokens=tokens, sequences=sequences)
+    for _ in range(LOOKS_AGAIN):
+        for best in (tokens, sequences):
+            for n, _larger in paddings(best.curve):
+                best.visit(n)
+    return Curves(tokens=tokens.curve, sequences=sequences.curve)
+
+
+class _Best:
+    """The fastest step of each size so far."""
+
+    def __init__(self, steps_of: Callable[[int, float], list[float]], visit_s: float) -> None:
+        self._steps_of = steps_of
+        self._visit_s = visit_s
+        self._seconds: dict[int, float] = {}
+
+    def visit(self, n: int) -> None:
+        fastest = min(self._steps_of(n, self._visit_s)) / 1000
+        self._seconds[n] = min(self._seconds.get(n, fastest), fastest)
+
+    @property
+    def curve(self) -> CostCurve:
+        return CostCurve.of(self._seconds)
 
 
 def paddings(curve: CostCurve) -> list[tuple[int, int]]:
     """The sizes for which a larger step is clearly faster, each with that larger one."""
     pads = [(n, curve.padded(n)) for n, _ in curve.points]
-    return [
-        (n, size) for n, size in pads if curve.seconds(size) <= (1 - CLEARLY) * curve.seconds(n)
-    ]
+    return [(n, size) for n, size in pads if size != n]

@@ -107,6 +107,19 @@ class Report:
         return next((one for one in self.tried if one.name == self.chosen), None)
 
     @property
+    def refused(self) -> str:
+        """What is faster than what is used and out of bounds, in a sentence; '' for nothing."""
+        used = self.winner.gain.item if self.winner and self.winner.gain else 1.0
+        out = [one for one in self.tried if one.divergence and one.gain and one.name != self.chosen]
+        best = max(out, key=lambda one: one.gain.item if one.gain else 0.0, default=None)
+        if best is None or best.gain is None or best.gain.item <= used:
+            return ""
+        return (
+            f"{best.name} would be {best.gain.item:.2f} times as fast as {self.source_type}, but "
+            f"{best.verdict}; --max-kl and --min-agreement say what is accepted."
+        )
+
+    @property
     def conclusion(self) -> str:
         """What to do from now on, in a sentence."""
         if self.winner is None:

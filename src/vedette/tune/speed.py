@@ -87,8 +87,8 @@ def take_turns(probes: Sequence[Probe], seconds: float) -> list[list[Round]]:
     deadline = time.perf_counter() + seconds
     while len(found[0]) < LEAST_ROUNDS or time.perf_counter() < deadline:
         prompts = [probe.read_prompt(n) for probe in probes]
-        alone = [probe.sequences(1, visit_s / 2) for probe in probes]
-        together = [probe.sequences(WIDTH, visit_s / 2) for probe in probes]
+        alone = [median(probe.sequences(1, visit_s / 2)) for probe in probes]
+        together = [median(probe.sequences(WIDTH, visit_s / 2)) for probe in probes]
         for rounds, *visits in zip(found, prompts, alone, together, strict=True):
             rounds.append(Round(n, *visits))
     return found

@@ -77,7 +77,7 @@ class Guard:
         """What a policy knows of the model, where one is asked."""
         if self.rules_only:
             return None
-        # What is known of a model is as good for its tuned copy, which agrees with it.
+        # What is known of a model is used for its tuned copy, which agrees with it within bounds.
         identity = backend.identity
         return policy.known(identity.get("tuned_from", identity.get("model_sha256")))
 
