@@ -68,6 +68,7 @@ VERBS = {
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "bench": ("vedette.cli.bench:app", "Measure vedette against a llama-server."),
+    "spec": ("vedette.cli.spec:app", "Say whether guessing ahead pays, and with what."),
     "config": ("vedette.cli.config:app", "Show settings and where each value came from."),
 }
 

@@ -1,0 +1,1 @@
+"""Speculative decoding around llama.cpp: what pays on a machine, and command lines that work."""
