@@ -15,9 +15,9 @@ HELP = """
 --metrics           metrics
 -fa, --flash-attn [on|off|auto]
 -md, --model-draft FNAME
---spec-type none,draft-simple,ngram-simple
+--spec-type none,draft-simple,ngram-mod
 --spec-draft-n-max N
---spec-ngram-simple-size-m N
+--spec-ngram-mod-n-max N
 """
 if MODE != "old":
     HELP += "--spec-synth-rates P0,P1,..."
@@ -30,7 +30,7 @@ if "--wrong" in arguments:
     print("error: invalid argument: --wrong", flush=True)
     sys.exit(1)
 kind = values.get("--spec-type", "none")
-n = int(values.get("--spec-draft-n-max", values.get("--spec-ngram-simple-size-m", 3)))
+n = int(values.get("--spec-draft-n-max", values.get("--spec-ngram-mod-n-max", 3)))
 is_refused = "--spec-synth-rates" in arguments
 PLAIN_MS, GUESS_MS, DRAFT_MS, FIXED_MS = 20.0, 5.0, 4.0, 2.0
 asked, drafts, right = [], 0, [0] * n

@@ -30,7 +30,8 @@ def print_comparison(report: Report) -> None:
         print(f"{name}: {why}")
     _print_divergences(report)
     ended = f"; {report.why_ended}" if report.why_ended else ""
-    print(f"{report.n_prompts} prompts in {report.seconds:.0f} s{ended}")
+    prompts = "1 prompt" if report.n_prompts == 1 else f"{report.n_prompts} prompts"
+    print(f"{prompts} in {report.seconds:.0f} s{ended}")
     sys.stdout.flush()
 
 

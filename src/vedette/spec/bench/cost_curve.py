@@ -140,8 +140,8 @@ def variants_of(most: int, draft: str | None) -> tuple[Variant, ...]:
     for k in range(1, most + 1):
         rates = f"{SYNTHETIC} {','.join('0' * k)}"
         texts.append(
-            f"ngram {k}: --spec-type ngram-simple --spec-ngram-simple-size-n {NGRAM_SIZE} "
-            f"--spec-ngram-simple-size-m {k} {rates}"
+            f"ngram {k}: --spec-type ngram-mod --spec-ngram-mod-n-match {NGRAM_SIZE} "
+            f"--spec-ngram-mod-n-min 1 --spec-ngram-mod-n-max {k} {rates}"
         )
         if draft is not None:
             texts.append(
