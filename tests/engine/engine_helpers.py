@@ -71,7 +71,7 @@ def wait_until_idle(engine: EngineCore) -> None:
 def assert_nothing_leaked(engine: EngineCore) -> None:
     """No live sequence, no reservation; every id is either free or holds a kept prefix."""
     wait_until_idle(engine)
-    cells, context = engine._loop._cells, engine._loop._context
+    cells, context = engine._loop._room.cells, engine._loop._room.context
     ids = [*cells._free_ids, *cells._kept]
     assert sorted(ids) == list(range(context.spec.n_seq))
     assert cells._reserved == 0

@@ -163,7 +163,7 @@ def test_a_kept_sequence_never_keeps_a_large_request_out(tiny_any: Path) -> None
     with EngineCore(tiny_any, options) as engine:
         answer(engine, ask(words(240), max_tokens=5))
         wait_until_idle(engine)
-        assert engine._loop._cells.kept_cells > 200
+        assert engine._loop._room.cells.kept_cells > 200
         # Ten tokens in common with what is kept, and nearly all of the cells wanted.
         completion = answer(engine, ask(words(10) + "x" * 400, max_tokens=90))
         assert completion.usage.completion_tokens == 90
@@ -172,12 +172,12 @@ def test_a_kept_sequence_never_keeps_a_large_request_out(tiny_any: Path) -> None
 def test_the_cache_starts_small_and_grows_when_a_request_needs_it(tiny_any: Path) -> None:
     with EngineCore(tiny_any, small_options(cells=256, max_context_tokens=2048)) as engine:
         expected = answer(engine, ask("the server", max_tokens=20, logprobs=True))
-        assert engine._loop._context.cells == 256
+        assert engine._loop._room.context.cells == 256
         small = engine.submit(ask("the server", max_tokens=20, logprobs=True))
         large = engine.submit(ask(words(900), max_tokens=20))
         again = engine.submit(ask("the server", max_tokens=20, logprobs=True))
         assert large.result(WAIT_S).usage.prompt_tokens == 900
-        assert 920 <= engine._loop._context.cells <= 2048
+        assert 920 <= engine._loop._room.context.cells <= 2048
         assert_same_but_for_ties(small.result(WAIT_S), expected)
         assert_same_but_for_ties(again.result(WAIT_S), expected)
         assert_nothing_leaked(engine)

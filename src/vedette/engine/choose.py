@@ -41,7 +41,7 @@ class Chooser:
         plain_greedy = sampling.temperature <= 0 and sampling.repeat_penalty == 1.0
         self._chain = None if plain_greedy else SamplerChain(sampling, n_vocab)
         self._logprobs = logprobs
-        self._random = np.random.default_rng((sampling.seed, 1))
+        self._random = np.random.default_rng((sampling.seed % 2**32, 1))
 
     def choose(
         self,

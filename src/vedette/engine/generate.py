@@ -14,20 +14,16 @@ from .answer_text import AnswerText
 from .choose import Choice, Chooser
 from .constraint.json_schema import Fault
 from .constraint.matcher import MaskTable, Matcher
+from .early_end import EarlyEnd, Way
 from .llama.context import Context
-from .loops import LoopDetector
 from .repair import Repair
 from .sampling import forbid
-from .sequence import Sequence
+from .sequence import Sequence, n_common
 from .speculation.guessing import Guessing
-from .steering import Steering
 from .thinking import Thinking
 from .ticket import Ticket
 from .tokens import Tokenizer
 from .trace import Trace
-
-MOST_LOOPS = 3
-"""So many loops are ended one by one; with another one the whole answer ends."""
 
 
 class Generation:
@@ -70,9 +66,7 @@ class Generation:
         self._n_sampled = 0
         self._ended: FinishReason | None = None
         self._cut: Cut | None = None
-        self._n_broken = 0
-        self._steering: Steering | None = None
-        self._loops = LoopDetector(request.prompt) if matcher is not None else None
+        self._early_end: EarlyEnd | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -90,7 +84,7 @@ class Generation:
         Raises `BudgetTooSmall` where no answer can be as short as `max_tokens`.
         """
         if self._constraint is not None:
-            self._steering = Steering(self._constraint, self.request.max_tokens)
+            self._early_end = EarlyEnd(self._constraint, self.request)
         self._answer_from = sequence.n_prompt
         self._force(sequence)
         self._go_on(sequence)
@@ -125,7 +119,7 @@ class Generation:
         n_before = sequence.n_cached
         while True:
             new = sequence.tokens[sequence.n_cached :]
-            n_same = _n_common(new, guesses[n_right:])
+            n_same = n_common(new, guesses[n_right:])
             if self.request.logprobs:
                 self._trace.known(rows[n_right : n_right + n_same], new[1:])
             n_right += n_same
@@ -199,48 +193,33 @@ class Generation:
         self._force(sequence)
 
     def _breaks_loop(self, row: NDArray[np.float32], sequence: Sequence) -> bool:
-        """End what the answer repeats over and over: the string or list, else the whole."""
-        if self.matcher is None or self._loops is None or self.mask is None:
+        """End what the answer repeats over and over."""
+        if self.matcher is None or self._early_end is None or self.mask is None:
             return False
         answer = sequence.tokens[self._answer_from :]
-        if not self._loops.finds(answer, lambda: self._text.whole):
-            return False
-        closing = self.matcher.closing(self.mask)
-        if not closing.size and self.matcher.report is not None:
-            return False  # the schema wants more of it
-        if closing.size and self._n_broken < MOST_LOOPS:
-            self._n_broken += 1
-            self._cut = "loop"
-            token = int(closing[row[closing].argmax()])
-            self._trace.put_instead(token)
-            self._append_known((token,), sequence)
-            if self._ended is None:
-                self._force(sequence)
-            return True
-        way = self.matcher.ending(self.request.max_tokens - len(answer))
-        if way is not None:
-            self._end_on(way, sequence, "loop")
-        return way is not None
+        way = self._early_end.of_loop(answer, lambda: self._text.whole, row, self.mask)
+        return way is not None and self._write_instead(way, sequence)
 
     def _must_end_instead_of(self, token: int, sequence: Sequence) -> bool:
         """End the answer on the shortest way, if the token would leave no budget for an end."""
-        if self._steering is None:
+        if self._early_end is None:
             return False
         n_left = self.request.max_tokens - (len(sequence.tokens) - self._answer_from)
-        way = self._steering.ending_instead_of(token, n_left)
-        if way is None:
-            return False
-        self._end_on(way, sequence, "budget")
-        return True
+        way = self._early_end.of_budget(token, n_left)
+        return way is not None and self._write_instead(way, sequence)
 
-    def _end_on(self, way: tuple[int, ...], sequence: Sequence, why: Cut) -> None:
-        """Write these tokens, which make the answer legal, and end it."""
-        self._cut = why
-        if way:
-            self._trace.put_instead(way[0])
-        self._append_known(way, sequence)
+    def _write_instead(self, way: Way, sequence: Sequence) -> bool:
+        """Write what ends the answer, or what it would repeat; True, for it is done."""
+        self._cut = way.cut
+        if way.tokens:
+            self._trace.put_instead(way.tokens[0])
+        self._append_known(way.tokens, sequence)
         if self._ended is None:
-            self._finish("length" if why == "budget" else "stop")
+            if way.is_whole:
+                self._finish("length" if way.cut == "budget" else "stop")
+            else:
+                self._force(sequence)
+        return True
 
     def _append_known(self, tokens: Iterable[int], sequence: Sequence) -> None:
         for token in tokens:
@@ -273,8 +252,8 @@ class Generation:
         if not self._use_forced or self.matcher is None:
             return
         tokens = self.matcher.forced()
-        if self._steering is not None:
-            self._steering.took_forced(len(tokens))
+        if self._early_end is not None:
+            self._early_end.took_forced(len(tokens))
         self._append_known(tokens, sequence)
 
     def _aim(self, sequence: Sequence) -> None:
@@ -351,8 +330,8 @@ class Generation:
         self._sampled_at = [at for at in self._sampled_at if at < index]
         self.matcher.restart(tokens[:index])
         self._text.restart(pieces[:index])
-        if self._steering is not None:
-            self._steering.restart()
+        if self._early_end is not None:
+            self._early_end.restart()
         self._ended, self._cut = None, None
         return True
 
@@ -364,13 +343,3 @@ class Generation:
     def close(self) -> None:
         """Free the sampler chain."""
         self._chooser.close()
-
-
-def _n_common(left: list[int], right: list[int]) -> int:
-    """How many tokens both begin with."""
-    n = 0
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            break
-        n += 1
-    return n

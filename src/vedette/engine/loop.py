@@ -18,13 +18,13 @@ from vedette.errors import (
     VedetteError,
 )
 
-from .cells import Cells, Start
+from .cells import Start
 from .embed import EmbedWork
 from .generate import Generation
-from .llama.context import Context, ContextSpec
 from .llama.model import Model
 from .options import EngineOptions
 from .plan import Slice, plan
+from .room import Room, spec_of
 from .score import RootWork
 from .sequence import Sequence
 from .speculation.draft_model import DraftSource
@@ -57,36 +57,19 @@ class Loop:
         self._changed = threading.Condition()
         self._closing = False
         self._failure: EngineFailed | None = None
-        self._open(min(options.cells, max_cells))
+        self._room = Room(model, options, max_cells)
         times = StepTimes(options.curve)
         self._batch = Step(options.batch_tokens, options.n_outputs, model.n_vocab, times)
         self._speculator = Speculator(times, self._sources(times, draft))
         self._thread = threading.Thread(target=self._run, name="vedette-engine", daemon=True)
         self._thread.start()
 
-    def _spec(self, cells: int) -> ContextSpec:
-        options = self._options
-        return ContextSpec(
-            cells=cells,
-            n_seq=options.n_seq,
-            batch_tokens=options.batch_tokens,
-            n_outputs=options.n_outputs,
-            threads=options.threads,
-            kv_type=options.kv_type,
-        )
-
     def _sources(self, times: StepTimes, draft: Model | None) -> list[Source]:
         sources: list[Source] = [NgramSource()]
         if draft is not None:
-            cells = min(self._options.cells, self.max_cells)
-            sources.append(DraftSource(draft, self._model, self._spec(cells), times))
+            spec = spec_of(self._options, min(self._options.cells, self.max_cells))
+            sources.append(DraftSource(draft, self._model, spec, times))
         return sources
-
-    def _open(self, cells: int) -> None:
-        self._context = Context(self._model, self._spec(cells))
-        self._cells = Cells(
-            self._context, idle_cells=cells // 4, sharing=self._options.share_prefixes
-        )
 
     def submit(self, sequence: Sequence) -> None:
         """Queue a sequence. Raises `InputTooLong` or `Overloaded` at once."""
@@ -128,7 +111,7 @@ class Loop:
             sequence.work.fail(self._failure or Cancelled("the engine was closed"))
         self._live, self._forks = [], deque()
         self._speculator.close()
-        self._context.close()
+        self._room.context.close()
 
     def _has_work(self) -> bool:
         with self._changed:
@@ -169,14 +152,14 @@ class Loop:
             sequence = self._queue[0]
             if not self._has_place(sequence) or self._waits_for_prefix(sequence):
                 return
-            if sequence.n_total > self._context.cells:
+            if sequence.n_total > self._room.context.cells:
                 if self._live:
                     return
                 if not self._grow(sequence):
                     continue
             # Positions whose logits are wanted must be computed, so they cannot be shared.
             known = sequence.tokens[: sequence.logits_from]
-            start = self._cells.start(known, sequence.n_total, self._spare_ids())
+            start = self._room.cells.start(known, sequence.n_total, self._spare_ids())
             if start is None:
                 return
             with self._changed:
@@ -207,35 +190,25 @@ class Loop:
         if not (n and self._options.share_prefixes):
             return False
         shared = sequence.tokens[:n]
-        return not self._cells.covers(shared) and any(
+        return not self._room.cells.covers(shared) and any(
             other.n_cached < n == other.n_shared and other.tokens[:n] == shared
             for other in self._live
         )
 
     def _grow(self, sequence: Sequence) -> bool:
-        """A context that holds the sequence; the kept prefixes go with the old one.
-
-        False where llama.cpp cannot allocate it: the sequence fails, the old size is back.
-        """
-        old = self._context.cells
-        self._context.close()
-        failure: EngineFailed | None = None
-        for cells in (min(self.max_cells, max(sequence.n_total, 2 * old)), sequence.n_total):
-            try:
-                self._open(cells)
-                return True
-            except EngineFailed as error:
-                failure = error
-        self._open(old)
-        assert failure is not None
-        self._fail(sequence, failure)
-        return False
+        """Room for the sequence, or its failure."""
+        try:
+            self._room.grow(sequence.n_total)
+        except EngineFailed as error:
+            self._fail(sequence, error)
+            return False
+        return True
 
     def _admit_forks(self) -> None:
         while self._forks:
             branch = self._forks[0]
             assert branch.parent is not None
-            seq_id = self._cells.fork(branch.parent.seq_id, branch.n_cached)
+            seq_id = self._room.cells.fork(branch.parent.seq_id, branch.n_cached)
             if seq_id is None:
                 return
             self._forks.popleft()
@@ -245,7 +218,7 @@ class Loop:
     def _decode(self, slices: list[Slice]) -> NDArray[np.float32] | None:
         """Run the step's batch; the logits' view, or None when llama.cpp failed."""
         try:
-            rows = self._batch.decode(self._context, slices)
+            rows = self._batch.decode(self._room.context, slices)
         except EngineFailed as error:
             for part in slices:
                 self._fail(part.sequence, error)
@@ -257,10 +230,10 @@ class Loop:
     def _advance(self, sequence: Sequence, n_tokens: int) -> None:
         sequence.n_cached += n_tokens
         if sequence.n_cached == sequence.n_shared and sequence.parent is None:
-            self._cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
+            self._room.cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
 
     def _settle(self, slices: list[Slice], rows: NDArray[np.float32]) -> None:
-        self._batch.prepare_masks(self._context, slices)
+        self._batch.prepare_masks(self._room.context, slices)
         row = index = 0
         for part in slices:
             sequence = part.sequence
@@ -306,9 +279,9 @@ class Loop:
         if start is None:
             return
         if sequence.parent is None:
-            self._cells.finish(start, sequence.tokens[: sequence.n_cached] if keep else None)
+            self._room.cells.finish(start, sequence.tokens[: sequence.n_cached] if keep else None)
         else:
-            self._cells.release_id(start.seq_id)
+            self._room.cells.release_id(start.seq_id)
 
     def _fail(self, sequence: Sequence, error: BaseException) -> None:
         """End a request with an error, and with it all the sequences that serve it."""

@@ -99,3 +99,11 @@ class Sequence:
             forced_tokens=forced_tokens,
             sampled_tokens=sampled_tokens,
         )
+
+
+def n_common(left: list[int], right: list[int]) -> int:
+    """How many tokens both begin with."""
+    most = min(len(left), len(right))
+    if left[:most] == right[:most]:
+        return most
+    return next(i for i in range(most) if left[i] != right[i])

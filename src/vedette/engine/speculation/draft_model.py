@@ -16,7 +16,7 @@ from vedette.engine.llama.batch import Batch
 from vedette.engine.llama.context import Context, ContextSpec
 from vedette.engine.llama.model import Model
 from vedette.engine.sampling import greedy, mask_in_place
-from vedette.engine.sequence import Sequence
+from vedette.engine.sequence import Sequence, n_common
 from vedette.errors import EngineFailed
 
 from .acceptance import Acceptance
@@ -96,7 +96,7 @@ class DraftSource:
             work.guessing.why_not = self._failure
             return None
         place = self._place_of(sequence)
-        n_known = _n_common(place.tokens, sequence.tokens) if place else 0
+        n_known = n_common(place.tokens, sequence.tokens) if place else 0
         acceptance = work.guessing.acceptance_of("draft", self._acceptance)
         entry_s = (len(sequence.tokens) - n_known - 1) * self._read_s(seconds)
         most = min(most, MOST_GUESSES)
@@ -148,7 +148,7 @@ class DraftSource:
             self._open(max(sequence.n_total, 2 * self._context.cells))
         place = self._place_of(sequence) or self._new_place(sequence)
         # The last token is read again where all are known: its logits are wanted.
-        n_known = min(_n_common(place.tokens, sequence.tokens), len(sequence.tokens) - 1)
+        n_known = min(n_common(place.tokens, sequence.tokens), len(sequence.tokens) - 1)
         self._context.truncate(place.seq_id, n_known)
         place.tokens = sequence.tokens[:]
         matcher = proposal.work.matcher
@@ -161,8 +161,8 @@ class DraftSource:
 
     def _new_place(self, sequence: Sequence) -> _Place:
         """A place with the longest beginning that is known; room is made first."""
-        likest = max(self._places, key=lambda place: _n_common(place.tokens, sequence.tokens))
-        n_known = _n_common(likest.tokens, sequence.tokens)
+        likest = max(self._places, key=lambda place: n_common(place.tokens, sequence.tokens))
+        n_known = n_common(likest.tokens, sequence.tokens)
         over = [p for p in self._places if p.sequence is None or p.sequence.finished]
         place = min(over or self._places, key=lambda p: (p is likest, len(p.tokens)))
         if likest.sequence is not None and not likest.sequence.finished and place is likest:
@@ -241,11 +241,3 @@ class DraftSource:
         """Free the cache and the model."""
         self._context.close()
         self._model.close()
-
-
-def _n_common(left: list[int], right: list[int]) -> int:
-    """How many tokens both begin with."""
-    most = min(len(left), len(right))
-    if left[:most] == right[:most]:
-        return most
-    return next(i for i in range(most) if left[i] != right[i])

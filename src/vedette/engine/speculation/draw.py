@@ -32,7 +32,7 @@ class Draw:
         if sampling.temperature <= 0 or not work.guessing.policy.is_drawn:
             return None
         if work.guessing.random is None:
-            work.guessing.random = np.random.default_rng((sampling.seed, 2))
+            work.guessing.random = np.random.default_rng((sampling.seed % 2**32, 2))
         top_k = min(sampling.top_k, MOST_TOKENS) if sampling.top_k > 0 else MOST_TOKENS
         return cls(sampling.temperature, top_k, work.guessing.random)
 
