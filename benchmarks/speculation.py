@@ -17,6 +17,7 @@ import sys
 
 from common import say, table
 
+from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.config import load
 from vedette.errors import VedetteError
 from vedette.spec.bench.comparison import OVERALL
@@ -71,7 +72,7 @@ def tell(report: Report) -> int:
             )
         )
     columns = ("workload", "prompts", "off", "auto", "of off", "verdict", "best fixed", "of best")
-    table(columns, rows)
+    print(table(columns, rows))
     each = [
         (
             name,
@@ -82,7 +83,7 @@ def tell(report: Report) -> int:
         )
         for name in FIXED
     ]
-    table(("setting", *report.workloads), each)
+    print(table(("setting", *report.workloads), each))
     for one in report.divergences:
         say(f"{one.variant} on {one.prompt}: {one.words}")
     say(f"{report.n_prompts} prompts; {report.why_ended or 'all were asked'}")
@@ -122,7 +123,8 @@ def main() -> int:
     parser.add_argument("--self-check", type=int, default=0, metavar="RUNS")
     options = parser.parse_args()
     try:
-        return self_check(options) if options.self_check else search(options)
+        with stopped_by_sigterm():
+            return self_check(options) if options.self_check else search(options)
     except VedetteError as error:
         say(f"{error.message}. {error.hint or ''}")
         return 2
