@@ -170,6 +170,9 @@ def test_answers_that_part_are_told_with_their_gap():
     (parted,) = report.divergences
     assert (parted.variant, parted.prompt, parted.n_same_tokens) == ("other", "prose-2", 3)
     assert "rounding decided" in parted.words
+    side.gap = lambda *_: Gap(3, 0.3)  # type: ignore[method-assign]
+    report = report_of(side, measure(side, PROMPTS))
+    assert "wide for rounding" in report.divergences[0].words
     side.gap = lambda *_: Gap(3, 4.1)  # type: ignore[method-assign]
     report = report_of(side, measure(side, PROMPTS))
     assert "more than rounding explains" in report.divergences[0].words

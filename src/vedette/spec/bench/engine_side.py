@@ -32,6 +32,7 @@ class EngineSide:
         options = replace(options_of(settings), width=1, share_prefixes=False)
         self._has_draft = options.draft is not None
         self._drafted: set[str] = set()
+        self._replays: dict[str, Completion] = {}
         self._backend = LocalBackend(settings.model, options)
         self._settings = settings
 
@@ -97,8 +98,10 @@ class EngineSide:
     def gap(self, prompt: BenchPrompt, base: Sample, other: Sample) -> Gap:
         """See `Side.gap`: the answer is written once more without guesses, with logprobs."""
         n_same = n_common(base.text, other.text)
-        request = replace(self._request(prompt, "off"), logprobs=True)
-        done = self._complete(request)
+        if prompt.id not in self._replays:
+            request = replace(self._request(prompt, "off"), logprobs=True)
+            self._replays[prompt.id] = self._complete(request)
+        done = self._replays[prompt.id]
         place = _token_at(done.logprobs, n_same)
         if place is None:
             return Gap(len(done.logprobs), None)
