@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vedette.spec.lint.lexer import simple_commands
@@ -34,6 +34,7 @@ def test_words_stand_where_they_say_and_can_be_taken_out_one_by_one(values):
 
 
 @given(st.text("ab'\"\\$`(){}#=;\n<> ", max_size=30))
+@example('"\\')
 def test_no_text_is_too_strange(text):
     commands = simple_commands(text, Span(0, len(text)))
     spans = [word.span for command in commands for word in command.words]

@@ -40,6 +40,7 @@ class ServerOptions:
 
     `flash_attention` false switches off what the server would choose to use where it can.
     `start_timeout_s` bounds the loading, `stop_timeout_s` how long it may take to go by itself.
+    `more` are further options as they stand, after ours, so that they win.
     """
 
     threads: int
@@ -50,6 +51,7 @@ class ServerOptions:
     cpu_only: bool = False
     start_timeout_s: float = 300
     stop_timeout_s: float = 10
+    more: tuple[str, ...] = ()
 
 
 def arguments(model: Path, port: int, options: ServerOptions, known: frozenset[str]) -> list[str]:
@@ -75,7 +77,8 @@ def arguments(model: Path, port: int, options: ServerOptions, known: frozenset[s
     )
     if FLASH_ATTENTION in known and not options.flash_attention:
         given += ["--flash-attn", "off"]
-    return given + [word for option in optional if option[0] in known for word in option]
+    given += [word for option in optional if option[0] in known for word in option]
+    return [*given, *options.more]
 
 
 class ServerProcess:

@@ -67,14 +67,10 @@ VERBS = {
         "Find which answers can be kept, and promise it.",
     ),
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
-    "spec": (
-        "vedette.cli.spec:app",
-        "Plan, measure and mend speculative decoding with llama-server.",
-    ),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "spec": (
         "vedette.cli.spec:app",
-        "Plan, measure and mend speculative decoding with llama-server.",
+        "Plan, measure and mend guessing ahead (speculative decoding).",
     ),
     "bench": ("vedette.cli.bench:app", "Measure vedette against a llama-server."),
     "config": ("vedette.cli.config:app", "Show settings and where each value came from."),

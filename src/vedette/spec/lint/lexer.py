@@ -219,8 +219,9 @@ class _Lexer:
                 self._at += 1
                 value.append("".join(content))
                 return dynamic
-            if quote == '"' and char == "\\" and self._text[self._at + 1 : self._at + 2] in '"\\$`':
-                content.append(self._text[self._at + 1])
+            following = self._text[self._at + 1 : self._at + 2]
+            if quote == '"' and char == "\\" and following and following in '"\\$`':
+                content.append(following)
                 self._at += 2
             elif quote == '"' and char in "$`":
                 content.append(self._expansion())

@@ -40,7 +40,7 @@ class Hunk:
     @property
     def changed(self) -> int:
         """Lines added or removed."""
-        return sum(line[:1] in "+-" for line in self.lines)
+        return sum(line.startswith(("+", "-")) for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,9 +99,7 @@ def _lines(hunks: Sequence[Hunk], max_chars: int) -> list[tuple[str, bool]]:
 
 def _is_worth(line: str) -> bool:
     """Whether a line says something of the change."""
-    return (
-        line[:1] in "+-" and not line[1:].isspace() and line[1:] != "" and not _IMPORT.match(line)
-    )
+    return line.startswith(("+", "-")) and bool(line[1:].strip()) and not _IMPORT.match(line)
 
 
 def _focused(lines: Sequence[str], max_chars: int) -> list[str]:
@@ -113,7 +111,7 @@ def _focused(lines: Sequence[str], max_chars: int) -> list[str]:
     """
     found: list[str] = []
     lines = lines[: max(0, max_chars)]  # a line has a character at least
-    for is_changed, run in groupby(lines, key=lambda line: line[:1] in "+-"):
+    for is_changed, run in groupby(lines, key=lambda line: line.startswith(("+", "-"))):
         if is_changed:
             changed = list(run)
             sides = [[line for line in changed if line[0] == mark] for mark in "-+"]

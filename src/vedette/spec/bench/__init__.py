@@ -1,0 +1,1 @@
+"""Ways of guessing ahead against each other, on the same prompts and in turns."""
