@@ -68,7 +68,8 @@ class Loop:
         sources: list[Source] = [NgramSource()]
         if draft is not None:
             spec = spec_of(self._options, min(self._options.cells, self.max_cells))
-            sources.append(DraftSource(draft, self._model, spec, times))
+            share = self._options.share_prefixes
+            sources.append(DraftSource(draft, self._model, spec, times, share_prefixes=share))
         return sources
 
     def submit(self, sequence: Sequence) -> None:
@@ -223,6 +224,7 @@ class Loop:
             for part in slices:
                 self._fail(part.sequence, error)
             return None
+        self._speculator.timed(self._batch.decode_s)
         for part in slices:
             self._advance(part.sequence, part.n_tokens)
         return rows

@@ -28,6 +28,8 @@ PRIOR = 0.7
 """Rate of right guesses before any was checked."""
 MOST_GUESSES = 15
 """A longer run of a draft is hardly ever right."""
+FEW = 4
+"""So many tokens that it has not read yet go into the step of its first guess."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,18 +52,28 @@ class _Run:
     draw: Draw | None
     guesses: list[int] = field(default_factory=list)
     drawn: list[Drawn] = field(default_factory=list)
+    entry_s: float = 0.0
 
 
 class DraftSource:
     """Implements `Source` with a model, its own cache, and what it has read so far.
 
-    A new sequence goes on from the longest beginning that the cache has of another one. While
-    nobody wants its guesses it reads nothing and costs nothing.
+    A new sequence goes on from the longest beginning that the cache has of another one, unless
+    `share_prefixes` is off. While nobody wants its guesses it reads nothing and costs nothing.
     """
 
     name = "draft"
 
-    def __init__(self, model: Model, target: Model, spec: ContextSpec, times: StepTimes) -> None:
+    def __init__(
+        self,
+        model: Model,
+        target: Model,
+        spec: ContextSpec,
+        times: StepTimes,
+        *,
+        share_prefixes: bool = True,
+    ) -> None:
+        self._share_prefixes = share_prefixes
         self._model = model
         self._spec = spec
         self._target_times = times
@@ -98,7 +110,7 @@ class DraftSource:
         place = self._place_of(sequence)
         n_known = n_common(place.tokens, sequence.tokens) if place else 0
         acceptance = work.guessing.acceptance_of("draft", self._acceptance)
-        entry_s = (len(sequence.tokens) - n_known - 1) * self._read_s(seconds)
+        entry_s = (len(sequence.tokens) - n_known - FEW) * self._read_s(seconds)
         most = min(most, MOST_GUESSES)
         self._explain(work, acceptance, most, seconds)
         return Proposal(self.name, sequence, work, acceptance, most, seconds, max(0.0, entry_s))
@@ -139,7 +151,7 @@ class DraftSource:
             return [Guesses([]) for _ in chosen]
         for run in runs:
             run.place.tokens += run.guesses[:-1]  # the last one is not in its cache
-        return [Guesses(run.guesses, tuple(run.drawn)) for run in runs]
+        return [Guesses(run.guesses, tuple(run.drawn), run.entry_s) for run in runs]
 
     def _run(self, proposal: Proposal, n: int) -> _Run:
         sequence = proposal.sequence
@@ -162,7 +174,7 @@ class DraftSource:
     def _new_place(self, sequence: Sequence) -> _Place:
         """A place with the longest beginning that is known; room is made first."""
         likest = max(self._places, key=lambda place: n_common(place.tokens, sequence.tokens))
-        n_known = n_common(likest.tokens, sequence.tokens)
+        n_known = n_common(likest.tokens, sequence.tokens) if self._share_prefixes else 0
         over = [p for p in self._places if p.sequence is None or p.sequence.finished]
         place = min(over or self._places, key=lambda p: (p is likest, len(p.tokens)))
         if likest.sequence is not None and not likest.sequence.finished and place is likest:
@@ -187,39 +199,43 @@ class DraftSource:
             victim.tokens, victim.sequence = [], None
 
     def _read(self, runs: list[_Run]) -> None:
-        """Read all but the last token of what the sequences have got meanwhile."""
+        """Read what the sequences have got meanwhile, but for the last few tokens."""
         size = self._spec.batch_tokens
+        few = max(1, min(FEW, size // len(runs)))
         for run in runs:
-            start = len(run.place.tokens) - len(run.pending)
-            for first in range(0, len(run.pending) - 1, size):
-                part = run.pending[first : min(first + size, len(run.pending) - 1)]
+            began = time.perf_counter()
+            while len(run.pending) > few:
+                part = run.pending[: min(size, len(run.pending) - few)]
                 self._batch.clear()
-                self._batch.add(run.place.seq_id, part, start + first, 0)
-                began = time.perf_counter()
+                start = len(run.place.tokens) - len(run.pending)
+                self._batch.add(run.place.seq_id, part, start, 0)
+                step_began = time.perf_counter()
                 self._context.decode(self._batch)
-                self._times.add(len(part), 0, time.perf_counter() - began)
+                self._times.add(len(part), 0, time.perf_counter() - step_began)
+                del run.pending[: len(part)]
+                run.entry_s = time.perf_counter() - began
 
     def _write(self, runs: list[_Run]) -> None:
         """A token for each run in every step, until all have what they want."""
-        last = [run.pending[-1] for run in runs]
-        going = list(range(len(runs)))
+        going = runs[:]
         while going:
             self._batch.clear()
-            for i in going:
-                at = len(runs[i].place.tokens) - 1 + len(runs[i].guesses)
-                self._batch.add(runs[i].place.seq_id, [last[i]], at, 1)
+            for run in going:
+                at = len(run.place.tokens) - len(run.pending) + len(run.guesses)
+                self._batch.add(run.place.seq_id, run.pending, at, 1)
             began = time.perf_counter()
             self._context.decode(self._batch)
             rows = self._context.logits(len(going))
-            self._times.add(len(going), len(going), time.perf_counter() - began)
-            for i, row in zip(going, rows, strict=True):
-                token = self._choose(runs[i], row[: self._n_tokens])
+            n_tokens = sum(len(run.pending) for run in going)
+            self._times.add(n_tokens, len(going), time.perf_counter() - began)
+            for run, row in zip(going, rows, strict=True):
+                token = self._choose(run, row[: self._n_tokens])
                 if token is not None:
-                    runs[i].guesses.append(token)
-                    last[i] = token
+                    run.guesses.append(token)
+                    run.pending = [token]
                 else:
-                    runs[i].wanted = 0
-            going = [i for i in going if len(runs[i].guesses) < runs[i].wanted]
+                    run.wanted = 0
+            going = [run for run in going if len(run.guesses) < run.wanted]
 
     def _choose(self, run: _Run, row: NDArray[np.float32]) -> int | None:
         """The likeliest token that the constraint allows, or a drawn one; None if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence as Sequences
 from dataclasses import dataclass
 
@@ -9,8 +10,8 @@ from vedette.engine.curve import CostCurve
 
 MARGIN = 0.02
 """Guesses must promise so much more than none: less is within what is known of the costs."""
-PROBE_SHARE = 0.01
-"""Of the time, so much may be lost to find out whether guesses have become worth it."""
+PROBE_SHARE = 0.005
+"""Of the time, so much may go by expectation into guesses that only teach."""
 MOST_SAVED_STEPS = 64.0
 LADDER = (1, 2, 3, 4, 5, 6, 7, 8, 11, 15, 19, 23, 27, 31)
 """Numbers of guesses that are compared."""
@@ -22,7 +23,8 @@ class Offer:
 
     `taken[k - 1]` is how many of k guesses will be right, by expectation; `cost_s` is what one
     guess takes to make, `entry_s` what comes before the first, `spread_s` the part of it that
-    this step is to earn.
+    this step is to earn. `stake_s` is what may be lost if none is right. `must_ask` says that only
+    guesses tell how good they are: others are known without being made.
     """
 
     source: str
@@ -30,6 +32,8 @@ class Offer:
     cost_s: float = 0.0
     entry_s: float = 0.0
     spread_s: float = 0.0
+    stake_s: float = math.inf
+    must_ask: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class Governor:
                     for n in LADDER:
                         if n > len(offer.taken):
                             break
+                        if step.stake_s(n_all, n, offer) > offer.stake_s:
+                            continue  # a larger step may cost less
                         value = step.goodput(
                             n_all + n,
                             gain + offer.taken[n - 1],
@@ -102,7 +108,9 @@ class Governor:
             for i, offers in enumerate(asks)
             for offer in offers
             for n in LADDER[:3]
-            if n <= len(offer.taken)
+            if offer.must_ask
+            and n <= len(offer.taken)
+            and step.stake_s(0, n, offer) <= offer.stake_s
         ]
         if options:
             loss_s, minus_n, i, offer = min(options, key=lambda option: option[:3])
@@ -132,6 +140,10 @@ class _Step:
         """Tokens a second."""
         seconds = self.plain_s + self.extra_s(n_guesses) + cost_s
         return (self._n_sequences + n_taken) / max(seconds, 1e-9)
+
+    def stake_s(self, n_before: int, n: int, offer: Offer) -> float:
+        """What `n` guesses behind `n_before` others lose if none is right."""
+        return self.extra_s(n_before + n) - self.extra_s(n_before) + n * offer.cost_s
 
     def loss_s(self, n_guesses: int, n_taken: float, cost_s: float) -> float:
         """Time that the guesses lose against writing the same tokens one by one."""

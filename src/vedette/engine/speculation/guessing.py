@@ -10,18 +10,28 @@ from vedette.engine.choose import Drawn
 from vedette.types import Speculation
 
 from .acceptance import POSITIONS, Acceptance
+from .account import Account
 from .governor import MARGIN
 from .ngram_index import NgramIndex
 from .policy import Policy
+from .shadow import Shadow
 
 
 @dataclass(slots=True)
 class Try:
-    """The guesses of one sequence that are in the step under way."""
+    """The guesses of one sequence that are in the step under way.
+
+    `made_s` is what it took to make them, `entry_s` what came before the first, `added_s` what
+    they add to the step; the two `accounts`, the answer's and the source's, pay for it.
+    `acceptance` is None where the source learns by itself.
+    """
 
     source: str
-    acceptance: Acceptance
-    extra_s: float = 0.0
+    acceptance: Acceptance | None
+    accounts: tuple[Account, Account]
+    made_s: float = 0.0
+    entry_s: float = 0.0
+    added_s: float = 0.0
     drawn: tuple[Drawn, ...] = ()
 
 
@@ -32,6 +42,8 @@ class Guessing:
     policy: Policy
     why_not: str = ""
     index: NgramIndex = field(default_factory=NgramIndex)
+    shadow: Shadow = field(default_factory=Shadow)
+    accounts: dict[str, Account] = field(default_factory=dict)
     acceptance: dict[str, Acceptance] = field(default_factory=dict)
     now: Try | None = None
     token_s: float = 0.0
@@ -52,6 +64,12 @@ class Guessing:
             self.acceptance[name] = Acceptance(parent.prior, parent)
         return self.acceptance[name]
 
+    def account_of(self, source: str) -> Account:
+        """What this answer may still lose by a source's guesses."""
+        if source not in self.accounts:
+            self.accounts[source] = Account.of_answer()
+        return self.accounts[source]
+
     def drawn(self, n: int) -> Drawn | None:
         """How the guess of this number in the step was drawn; None if it was not at random."""
         return self.now.drawn[n] if self.now and n < len(self.now.drawn) else None
@@ -66,10 +84,14 @@ class Guessing:
         self._plain_s += n_decided * self.token_s
         self._spent_s += self.token_s
         attempt, self.now = self.now, None
-        if not n_guessed or attempt is None:
+        if attempt is None:
             return
-        self._spent_s += attempt.extra_s
-        attempt.acceptance.add(n_guessed, n_right)
+        self._spent_s += attempt.made_s + attempt.added_s + attempt.entry_s
+        self._book(attempt, (n_decided - 1) * self.token_s - attempt.made_s - attempt.added_s)
+        if not n_guessed:
+            return
+        if attempt.acceptance is not None:
+            attempt.acceptance.add(n_guessed, n_right)
         counts = self._sources.setdefault(attempt.source, [0, 0])
         counts[0] += n_guessed
         counts[1] += n_right
@@ -78,6 +100,13 @@ class Guessing:
                 self._positions.append([0, 0])
             self._positions[position][0] += 1
             self._positions[position][1] += position < n_right
+
+    def _book(self, attempt: Try, won_s: float) -> None:
+        """What it costs to begin is the source's to earn back, over many answers if need be."""
+        if self.token_s > 0:
+            own, source = attempt.accounts
+            own.add(won_s / self.token_s)
+            source.add((won_s - attempt.entry_s) / self.token_s)
 
     def report(self) -> Speculation:
         """The account of the whole answer."""

@@ -18,7 +18,7 @@ class Proposal:
     """At most `most` guesses for a sequence, how likely they are right, and what they cost.
 
     `cost_s` is for each guess, `entry_s` once, before the first. `tokens` are there where making
-    them costs nothing.
+    them costs nothing; the source learns by itself then which of them are right, made or not.
     """
 
     source: str
@@ -33,10 +33,14 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """Tokens that may come next; `drawn` says of each how, where they were drawn at random."""
+    """Tokens that may come next; `drawn` says of each how, where they were drawn at random.
+
+    `entry_s` is what was spent before the first of them.
+    """
 
     tokens: list[int]
     drawn: tuple[Drawn, ...] = ()
+    entry_s: float = 0.0
 
 
 class Source(Protocol):
