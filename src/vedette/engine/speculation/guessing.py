@@ -103,7 +103,7 @@ class Guessing:
 
     def _book(self, attempt: Try, won_s: float) -> None:
         """What it costs to begin is the source's to earn back, over many answers if need be."""
-        if self.token_s > 0:
+        if self.token_s > 0 and self.policy.kind == "auto":  # fixed guesses are asked to lose
             own, source = attempt.accounts
             own.add(won_s / self.token_s)
             source.add((won_s - attempt.entry_s) / self.token_s)
