@@ -153,9 +153,9 @@ def test_a_history_field_must_be_there(call):
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        (("--count", "5"), "--count goes with --mode variants or --mode decompose"),
-        (("--mode", "hyde", "--count", "5"), "--count goes with --mode variants"),
-        (("--mode", "variants", "--passages", "2"), "--passages goes with --mode hyde"),
+        (("--count", "5"), "count goes with the modes variants and decompose"),
+        (("--mode", "hyde", "--count", "5"), "count goes with the modes variants"),
+        (("--mode", "variants", "--passages", "2"), "passages goes with the mode hyde"),
         (("--retry-failed",), "there is no journal"),
     ],
 )

@@ -185,3 +185,17 @@ def test_options_of_one_way_are_refused_with_the_other():
             Compress(**wrong)
     with pytest.raises(CapabilityMissing):
         pointed(MEETING, nothing, WordBackend(can_constrain=False), budget=20)
+
+
+def test_a_heading_of_which_nothing_is_kept_is_left_out():
+    text = (
+        "# Harbour\n\n## Ferries\n\nThe ferry to Fishguard leaves the harbour at 08:45.\n\n"
+        "## Crane\n\nThe crane was painted in a colour that nobody at all had asked for then.\n"
+    )
+    kept = [compressed(text, budget=n, query="ferry to Fishguard")["text"] for n in range(10, 26)]
+    assert any("## Ferries" in one for one in kept)
+    assert all(("## Crane" in one) <= ("painted" in one) for one in kept)
+
+
+def test_of_headings_alone_some_are_kept():
+    assert "#" in compressed("# One\n\n# Two\n\n# Three and four and five", budget=4)["text"]

@@ -170,6 +170,12 @@ def test_a_bad_example_row_is_named_by_its_line(read, line, said):
     assert caught.value.message.startswith(f"rows.jsonl, line 3 {said}")
 
 
+@pytest.mark.parametrize("read", [extract_examples, label_examples])
+def test_a_file_without_examples_is_refused(read):
+    with pytest.raises(InputError, match="rows.jsonl has no rows"):
+        read("\n\n", "rows.jsonl")
+
+
 def test_fields_are_declared_verbatim_without_touching_the_schema():
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     marked = mark_verbatim(schema, ["b"])

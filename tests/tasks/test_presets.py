@@ -76,6 +76,8 @@ def test_triage_asks_all_of_one_reading_with_lists_of_your_own():
     assert "- harbour: ships" in user_text(about[-1])
     with pytest.raises(LabelError, match="duplicates"):
         build.triage((Label("a"), Label("a")))
+    with pytest.raises(LabelError, match="'a' alone leaves nothing to decide"):
+        build.triage((Label("a"),))
 
 
 def test_listed_tags_are_those_over_the_threshold_the_likeliest_first():

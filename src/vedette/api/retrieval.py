@@ -9,6 +9,7 @@ from vedette.backends.none import NoModel
 from vedette.tasks.ranking import METHOD, ORDER, Method
 from vedette.tasks.rerank import Rerank as RerankTask
 from vedette.tasks.rewrite import Rewrite as RewriteTask
+from vedette.tasks.rewrite import rewriting
 from vedette.types import Item, Json, Sampling
 
 from .items import one
@@ -88,21 +89,22 @@ def Rewrite(
 
 def rewrite(
     question: str,
-    modes: Sequence[str] = ("query",),
+    modes: str | Sequence[str] = ("query",),
     *,
     history: str | Sequence[Mapping[str, Json]] = (),
-    count: int = 3,
-    passages: int = 1,
+    count: int | None = None,
+    passages: int | None = None,
     model: str | None = None,
     backend: Answerer | None = None,
 ) -> dict[str, Json]:
     """What to search for, to answer a question.
 
     `modes`: `query`, `variants`, `decompose`, `hyde`; their texts stand under `query`,
-    `variants`, `questions` and `passages`. `history` is the conversation before the question.
-    `backend`: see `extract`.
+    `variants`, `questions` and `passages`. `count` goes with `variants` and `decompose` (3),
+    `passages` with `hyde` (1). `history` is the conversation before the question. `backend`: see
+    `extract`. Raises `InputError` for an unknown mode, and for a number that goes with none.
     """
     before: Json = history if isinstance(history, str) else [{**turn} for turn in history]
     item = Item(id="1", text=question, columns={"history": before})
-    task = Rewrite(modes, count=count, passages=passages)
+    task = rewriting([modes] if isinstance(modes, str) else modes, count, passages)
     return cast(dict[str, Json], one(task, item, model, backend))

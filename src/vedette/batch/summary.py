@@ -75,7 +75,7 @@ class Summary:
             return f"interrupted: {rows} rows are written; run the same command again to go on"
         if self.nothing_to_do:
             return f"nothing to do: all {self.items:,} rows were answered before"
-        return f"{self.items:,} rows done"
+        return f"{self.items:,} rows done" if self.items else "nothing to do: there are no rows"
 
     @property
     def failure(self) -> str | None:

@@ -48,21 +48,15 @@ def rewrite(
     seed
         Draws the same again.
     """
-    from vedette.errors import InputError
-    from vedette.tasks.rewrite import Rewrite
+    from vedette.tasks.rewrite import rewriting
     from vedette.types import Sampling
 
     check_paths(paths, rewrite)
     options = options or JobOptions()
-    modes = tuple(mode or ("query",))
-    if count is not None and not {"variants", "decompose"} & set(modes):
-        raise InputError("--count goes with --mode variants or --mode decompose")
-    if passages is not None and "hyde" not in modes:
-        raise InputError("--passages goes with --mode hyde")
-    task = Rewrite(
-        modes=modes,
-        count=3 if count is None else count,
-        passages=1 if passages is None else passages,
+    task = rewriting(
+        tuple(mode or ("query",)),
+        count,
+        passages,
         instructions=instructions,
         sampling=Sampling(temperature=temperature, seed=seed),
         history_column=history or "history",

@@ -14,6 +14,7 @@ from .label_prompt import LabelledText
 
 
 def _rows(source: str, where: str) -> Iterator[tuple[int, dict[str, Json]]]:
+    found = 0
     # Not splitlines: a JSON string may hold U+2028 and the like as they are.
     for number, line in enumerate(source.split("\n"), start=1):
         if not line.strip():
@@ -26,7 +27,10 @@ def _rows(source: str, where: str) -> Iterator[tuple[int, dict[str, Json]]]:
             ) from error
         if not isinstance(row, dict) or not isinstance(row.get("text"), str):
             raise InputError(f'{where}, line {number} has no "text"')
+        found += 1
         yield number, row
+    if not found:
+        raise InputError(f"{where} has no rows", hint="leave it out to do without examples")
 
 
 def extract_examples(source: str, where: str) -> tuple[Example, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import orjson
 
@@ -182,3 +182,19 @@ def _value(kept: Sequence[Kept], question: str) -> Json:
     if dropped:
         value["dropped"] = dropped
     return value
+
+
+def rewriting(
+    modes: Sequence[str], count: int | None, passages: int | None, **more: Any
+) -> Rewrite:
+    """The task as asked for. Raises `InputError` for a number that goes with none of the modes."""
+    if count is not None and not {"variants", "decompose"} & set(modes):
+        raise InputError("count goes with the modes variants and decompose")
+    if passages is not None and "hyde" not in modes:
+        raise InputError("passages goes with the mode hyde")
+    return Rewrite(
+        tuple(modes),
+        count=3 if count is None else count,
+        passages=1 if passages is None else passages,
+        **more,
+    )

@@ -97,7 +97,7 @@ class EngineSide:
 
     def gap(self, prompt: BenchPrompt, base: Sample, other: Sample) -> Gap:
         """See `Side.gap`: the answer is written once more without guesses, with logprobs."""
-        n_same = n_common(base.text, other.text)
+        n_same = self._n_chars_alike(base.text, other.text)
         if prompt.id not in self._replays:
             request = replace(self._request(prompt, "off"), logprobs=True)
             self._replays[prompt.id] = self._complete(request)
@@ -107,6 +107,16 @@ class EngineSide:
             return Gap(len(done.logprobs), None)
         same = done.text[:n_same] == base.text[:n_same]
         return Gap(place, done.logprobs[place].runner_up_gap if same else None)
+
+    def _n_chars_alike(self, base: str, other: str) -> int:
+        """Characters of the tokens that both begin with.
+
+        Texts can part later than their tokens: "Merge two" and "Merges two" do with the first one.
+        """
+        tokenizer = self._backend.engine.tokenizer
+        left, right = tokenizer.encode_text(base), tokenizer.encode_text(other)
+        known = b"".join(tokenizer.piece(one) for one in left[: n_common(left, right)])
+        return min(len(known.decode("utf-8", "ignore")), n_common(base, other))
 
     def close(self) -> None:
         """Free the engine."""

@@ -59,7 +59,11 @@ class _Chosen:
 
 
 def select(
-    text: str, candidates: Sequence[Candidate], count_tokens: CountTokens, budget: int
+    text: str,
+    candidates: Sequence[Candidate],
+    count_tokens: CountTokens,
+    budget: int,
+    unit: str = "tokens",
 ) -> Kept:
     """The best candidates whose joined text has at most `budget` tokens, counted as a whole.
 
@@ -85,11 +89,12 @@ def select(
         chosen.drop_last()
         tokens = count_tokens(render(text, chosen.units)[0])
     _fill(text, ranked, costs, chosen, count_tokens, budget)
+    _drop_bare_headings(text, chosen.units)
     rendered, spans = render(text, chosen.units)
     if not rendered and ranked:
         least = min(count_tokens(_alone(text, one.unit)) for one in ranked)
         raise BudgetTooSmall(
-            f"a budget of {budget} tokens holds no sentence of the text; the shortest has {least}"
+            f"a budget of {budget} {unit} holds no sentence of the text; the shortest has {least}"
         )
     units = tuple(chosen.units[number] for number in sorted(chosen.units))
     return Kept(rendered, count_tokens(rendered), spans, units, n_duplicates)
@@ -118,6 +123,28 @@ def _fill(
             chosen.drop_last()
         else:
             tokens = now
+
+
+def _drop_bare_headings(text: str, units: dict[int, Unit]) -> None:
+    """A heading of which nothing was kept says nothing, unless there are only headings."""
+    if all(unit.kind == "heading" for unit in units.values()):
+        return
+    following: Unit | None = None
+    for number in sorted(units, reverse=True):
+        unit = units[number]
+        if unit.kind != "heading" or (following and _is_under(text, following, unit)):
+            following = unit
+        else:
+            del units[number]
+
+
+def _is_under(text: str, unit: Unit, heading: Unit) -> bool:
+    return unit.kind != "heading" or _level(text, unit) > _level(text, heading)
+
+
+def _level(text: str, heading: Unit) -> int:
+    said = text[heading.start : heading.end].lstrip()
+    return len(said) - len(said.lstrip("#"))
 
 
 def _group(text: str, one: Candidate, by_number: dict[int, Candidate]) -> list[Candidate]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from vedette.decide.question import Option, Question, parse_questions
-from vedette.errors import InputError
+from vedette.errors import InputError, LabelError
 from vedette.tasks.classify import Classify
 from vedette.tasks.decide import Decide
 from vedette.tasks.extract import Example, Extract
@@ -52,6 +52,10 @@ def _own(question: Question, labels: tuple[Label, ...]) -> Question:
     if not labels:
         return question
     options = tuple(Option(one.name, one.description) for one in check_labels(labels))
+    if len(options) < 2:
+        raise LabelError(
+            f"{options[0].name!r} alone leaves nothing to decide", hint="name two labels or more"
+        )
     return replace(question, options=options)
 
 

@@ -224,7 +224,8 @@ def _own_sentences(text: str, most: int, count: Callable[[str], int]) -> str:
     """The text's own sentences that say most. Raises `BudgetTooSmall` where none is so short."""
     found = leading(text, "", 4 * most).candidates
     said = [one for one in found if one.unit.kind not in ("heading", "code", "row")]
-    kept = select(text, said or found, count, most)
+    unit = "words" if count is n_words else "tokens"
+    kept = select(text, said or found, count, most, unit)
     return " ".join(kept.text.split())
 
 
