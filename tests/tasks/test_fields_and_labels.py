@@ -172,7 +172,7 @@ def test_a_bad_example_row_is_named_by_its_line(read, line, said):
 
 @pytest.mark.parametrize("read", [extract_examples, label_examples])
 def test_a_file_without_examples_is_refused(read):
-    with pytest.raises(InputError, match="rows.jsonl has no rows"):
+    with pytest.raises(InputError, match=r"rows\.jsonl has no rows"):
         read("\n\n", "rows.jsonl")
 
 
