@@ -100,6 +100,8 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=40)
     parser.add_argument("--width", type=int, default=8)
     options = parser.parse_args()
+    if not (options.tools / "llama-batched-bench").is_file():
+        parser.error(f"{options.tools} has no llama-batched-bench; llama.cpp's tools have it")
     model = locate(options.model).path
     threads = load().thread_count
     before = rates_of(options.tools, model, options.width, threads)

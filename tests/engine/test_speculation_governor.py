@@ -10,7 +10,7 @@ import pytest
 from vedette.engine.curve import CostCurve
 from vedette.engine.speculation.acceptance import Acceptance
 from vedette.engine.speculation.account import ANSWER_MOST, ANSWER_START, SHARE, Account
-from vedette.engine.speculation.governor import Governor, Offer
+from vedette.engine.speculation.governor import PROBE_SHARE, Governor, Offer
 from vedette.engine.speculation.policy import Policy
 from vedette.engine.speculation.step_times import OLD_STEPS, StepTimes
 from vedette.errors import InputError
@@ -73,8 +73,8 @@ def test_probes_lose_no_more_than_their_share():
             n_probes += 1
             taken = poor.taken[choice.n - 1]
             lost_s += MEASURED.seconds(1 + choice.n) - (1 + taken) * MEASURED.seconds(1)
-    assert n_probes > 5
-    assert lost_s <= 0.0051 * 1000 * MEASURED.seconds(1)
+    assert n_probes > 2
+    assert lost_s <= (PROBE_SHARE + 0.0001) * 1000 * MEASURED.seconds(1)
 
 
 def test_no_more_is_staked_than_may_be_lost():
@@ -141,11 +141,31 @@ def test_step_times_are_learnt_by_size():
 
 def test_a_hiccup_is_not_believed():
     times = StepTimes()
-    for seconds in (0.9, 0.02, 0.02, 0.02, 0.02, 5.0):
+    for seconds in (0.02, 0.02, 0.02, 5.0, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02):
         times.add(1, 1, seconds)
     curve = times.curve()
     assert curve is not None
-    assert curve.seconds(1) == pytest.approx(0.02)
+    assert curve.seconds(1) < 0.021
+
+
+def test_sizes_seen_while_the_machine_was_slow_compare_with_those_seen_before():
+    times = StepTimes()
+    for _ in range(20):
+        times.add(1, 1, 0.020)
+        times.add(4, 4, 0.040)
+    for _ in range(20):  # everything takes three times as long
+        times.add(1, 1, 0.060)
+    for _ in range(20):
+        times.add(8, 8, 0.180)
+    curve = times.curve()
+    assert curve is not None
+    assert curve.relative(4) == pytest.approx(2.0, rel=0.01)
+    assert curve.relative(8) == pytest.approx(3.0, rel=0.01)
+    for _ in range(20):  # and again as fast as before: one size tells it for all
+        times.add(1, 1, 0.020)
+    curve = times.curve()
+    assert curve is not None
+    assert curve.seconds(8) == pytest.approx(0.060, rel=0.02)
 
 
 def test_a_size_is_old_when_others_were_measured_for_long():
@@ -160,10 +180,12 @@ def test_a_size_is_old_when_others_were_measured_for_long():
 
 def test_a_known_curve_is_scaled_to_the_speed_of_now():
     times = StepTimes(MEASURED)
-    times.add(1, 1, 53.0)
+    assert times.now_s == MEASURED.seconds(1)
+    for _ in range(30):
+        times.add(1, 1, 53.0)
     curve = times.curve()
     assert curve is not None
-    assert curve.seconds(16) == pytest.approx(220.4)
+    assert curve.seconds(16) == pytest.approx(220.4, rel=0.001)
 
 
 @pytest.mark.parametrize("text", ["on", "ngram", "ngram:0", "ngram:32", "draft:-1", ""])

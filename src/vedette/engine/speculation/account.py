@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 SHARE = 0.01
 """Of the time spent writing, so much may be lost to find out whether guesses pay."""
-ANSWER_START, ANSWER_MOST = 4.0, 16.0
+ANSWER_START, ANSWER_MOST = 3.0, 16.0
 SOURCE_START, SOURCE_MOST = 8.0, 64.0
 
 

@@ -119,14 +119,16 @@ class DraftSource:
         """What a guess takes; before the first one it is what its weights say."""
         own = self._times.curve()
         if own is not None:
-            return own.seconds(1)
+            return own.seconds(1) * self._target_times.now_s
         target = self._target_times.curve()
         return target.seconds(1) * self._weight if target else None
 
     def _read_s(self, guess_s: float) -> float:
         """What a token of a prompt takes."""
         own = self._times.curve()
-        return (own.seconds(64) - own.seconds(32)) / 32 if own else guess_s / 4
+        if own is None:
+            return guess_s / 4
+        return (own.seconds(64) - own.seconds(32)) / 32 * self._target_times.now_s
 
     def _explain(self, work: Generation, acceptance: Acceptance, most: int, guess_s: float) -> None:
         """Note whether the draft could pay at all, for the verdict."""
@@ -209,9 +211,7 @@ class DraftSource:
                 self._batch.clear()
                 start = len(run.place.tokens) - len(run.pending)
                 self._batch.add(run.place.seq_id, part, start, 0)
-                step_began = time.perf_counter()
-                self._context.decode(self._batch)
-                self._times.add(len(part), 0, time.perf_counter() - step_began)
+                self._timed(len(part), 0)
                 del run.pending[: len(part)]
                 run.entry_s = time.perf_counter() - began
 
@@ -223,11 +223,8 @@ class DraftSource:
             for run in going:
                 at = len(run.place.tokens) - len(run.pending) + len(run.guesses)
                 self._batch.add(run.place.seq_id, run.pending, at, 1)
-            began = time.perf_counter()
-            self._context.decode(self._batch)
+            self._timed(sum(len(run.pending) for run in going), len(going))
             rows = self._context.logits(len(going))
-            n_tokens = sum(len(run.pending) for run in going)
-            self._times.add(n_tokens, len(going), time.perf_counter() - began)
             for run, row in zip(going, rows, strict=True):
                 token = self._choose(run, row[: self._n_tokens])
                 if token is not None:
@@ -236,6 +233,15 @@ class DraftSource:
                 else:
                     run.wanted = 0
             going = [run for run in going if len(run.guesses) < run.wanted]
+
+    def _timed(self, n_tokens: int, n_outputs: int) -> None:
+        """Decode the batch; its time counts in times of the target's, which share the machine."""
+        began = time.perf_counter()
+        self._context.decode(self._batch)
+        if n_outputs:
+            self._context.logits(n_outputs)  # what was computed elsewhere is there by then
+        seconds = time.perf_counter() - began
+        self._times.add(n_tokens, n_outputs, seconds / self._target_times.now_s)
 
     def _choose(self, run: _Run, row: NDArray[np.float32]) -> int | None:
         """The likeliest token that the constraint allows, or a drawn one; None if there is none."""

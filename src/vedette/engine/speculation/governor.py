@@ -10,7 +10,7 @@ from vedette.engine.curve import CostCurve
 
 MARGIN = 0.02
 """Guesses must promise so much more than none: less is within what is known of the costs."""
-PROBE_SHARE = 0.005
+PROBE_SHARE = 0.0025
 """Of the time, so much may go by expectation into guesses that only teach."""
 MOST_SAVED_STEPS = 64.0
 LADDER = (1, 2, 3, 4, 5, 6, 7, 8, 11, 15, 19, 23, 27, 31)
