@@ -19,6 +19,7 @@ from engine_helpers import (
 
 from tiny_gguf import build_tiny
 from vedette.engine.core import EngineCore
+from vedette.engine.speculation.draft_model import DraftSource
 from vedette.errors import InputError
 from vedette.types import Completion, Constraint, Sampling
 
@@ -115,6 +116,26 @@ def test_many_at_once_answer_as_each_alone(
     requests = [replace(REQUESTS[name], speculate=policy, logprobs=True) for name in names]
     for name, got in zip(names, answers(engine, requests), strict=True):
         assert_same_but_for_ties(plain[name], got)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_a_draft_reads_a_beginning_again_only_where_nothing_is_shared(
+    target: Path, share: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    decode = DraftSource._decode
+
+    def counted(source: DraftSource, n_tokens: int) -> float:
+        sizes.append(n_tokens)
+        return decode(source, n_tokens)
+
+    monkeypatch.setattr(DraftSource, "_decode", counted)
+    request = ask("the server failed, " * 20, max_tokens=4, speculate="draft:1")
+    with EngineCore(target, small_options(draft=target, share_prefixes=share)) as engine:
+        answer(engine, request)
+        sizes.clear()
+        answer(engine, request)
+    assert (max(sizes) > 20) != share
 
 
 def test_a_draft_that_is_right_saves_steps(target: Path) -> None:

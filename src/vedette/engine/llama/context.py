@@ -97,6 +97,10 @@ class Context:
             reason = "no free cells" if status == 1 else library.last_complaint()
             raise EngineFailed(f"llama_decode returned {status}: {reason or 'no reason given'}")
 
+    def synchronize(self) -> None:
+        """Wait until what `decode` began elsewhere, as on a GPU, is done."""
+        llama_cpp.llama_synchronize(self.pointer)
+
     def logits(self, n_outputs: int) -> NDArray[np.float32]:
         """View of the last step's logits, a row per wanted token in batch order.
 

@@ -201,19 +201,29 @@ class DraftSource:
             victim.tokens, victim.sequence = [], None
 
     def _read(self, runs: list[_Run]) -> None:
-        """Read what the sequences have got meanwhile, but for the last few tokens."""
+        """Read what the sequences have got meanwhile, but for what goes with the first guesses."""
         size = self._spec.batch_tokens
-        few = max(1, min(FEW, size // len(runs)))
         for run in runs:
-            began = time.perf_counter()
-            while len(run.pending) > few:
-                part = run.pending[: min(size, len(run.pending) - few)]
+            while (n_left := len(run.pending) - self._n_joined(run, len(runs))) > 0:
+                part = run.pending[: 1 if len(run.pending) <= FEW else min(size, n_left)]
                 self._batch.clear()
                 start = len(run.place.tokens) - len(run.pending)
                 self._batch.add(run.place.seq_id, part, start, 0)
-                self._timed(len(part), 0)
+                seconds = self._decode(len(part))
                 del run.pending[: len(part)]
-                run.entry_s = time.perf_counter() - began
+                if len(part) > 1:  # else a guess of the last step, which is part of its price
+                    run.entry_s += seconds
+
+    def _n_joined(self, run: _Run, n_runs: int) -> int:
+        """How many tokens go into the step of the first guess: the last few, if that is faster.
+
+        There are weights of which a step of two tokens takes longer than two steps.
+        """
+        n = min(len(run.pending), FEW, max(1, self._spec.batch_tokens // n_runs))
+        curve = self._times.curve()
+        if curve is not None and curve.seconds(n) > n * curve.seconds(1):
+            return 1
+        return n
 
     def _write(self, runs: list[_Run]) -> None:
         """A token for each run in every step, until all have what they want."""
@@ -223,7 +233,7 @@ class DraftSource:
             for run in going:
                 at = len(run.place.tokens) - len(run.pending) + len(run.guesses)
                 self._batch.add(run.place.seq_id, run.pending, at, 1)
-            self._timed(sum(len(run.pending) for run in going), len(going))
+            self._decode(sum(len(run.pending) for run in going))
             rows = self._context.logits(len(going))
             for run, row in zip(going, rows, strict=True):
                 token = self._choose(run, row[: self._n_tokens])
@@ -234,14 +244,19 @@ class DraftSource:
                     run.wanted = 0
             going = [run for run in going if len(run.guesses) < run.wanted]
 
-    def _timed(self, n_tokens: int, n_outputs: int) -> None:
-        """Decode the batch; its time counts in times of the target's, which share the machine."""
+    def _decode(self, n_tokens: int) -> float:
+        """Decode the batch; how long it took.
+
+        That counts in times of the target's steps, which share the machine. A long batch is a
+        prompt, of which no logits are wanted.
+        """
         began = time.perf_counter()
         self._context.decode(self._batch)
-        if n_outputs:
-            self._context.logits(n_outputs)  # what was computed elsewhere is there by then
+        self._context.synchronize()
         seconds = time.perf_counter() - began
+        n_outputs = 0 if n_tokens > FEW * self._spec.n_seq else n_tokens
         self._times.add(n_tokens, n_outputs, seconds / self._target_times.now_s)
+        return seconds
 
     def _choose(self, run: _Run, row: NDArray[np.float32]) -> int | None:
         """The likeliest token that the constraint allows, or a drawn one; None if there is none."""
