@@ -240,6 +240,7 @@ def test_other_commits_are_classified_and_can_be_reworded(repo, vedette):
         (["changelog", "a.jsonl", "--internal"], "not about rows"),
         (["changelog", "--range", "HEAD..HEAD"], "there is no commit in the range"),
         (["changelog", "--limit", "3"], "--limit is about rows"),
+        (["changelog", "--title", " "], "--title is empty"),
     ],
 )
 def test_a_command_that_cannot_run_says_why_in_one_line(repo, vedette, tokens, said):
