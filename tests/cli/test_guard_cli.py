@@ -164,6 +164,11 @@ def test_from_python_as_from_the_command_line(vedette):
     texts = ["hello", ORDER]
     found = list(package.map(texts, package.Guard(rules_only=True)))
     assert [one.value["flagged"] for one in found] == [False, True]
+    assert not package.guard(ORDER, "privacy", rules_only=True)["flagged"]
+    assert package.guard(ORDER, allow="z", rules_only=True)["flagged"]
+    for documents in ("cats purr", [None]):
+        with pytest.raises(InputError, match="documents"):
+            package.rerank("x", documents, method="words")
     with pytest.raises(InputError, match="rules_only asks none"):
         package.guard(ORDER, rules_only=True, model="x")
 
