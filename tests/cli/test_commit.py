@@ -147,6 +147,14 @@ def test_the_hook_suggests_a_message_and_never_stops_a_commit(repo, vedette, tin
     assert not list((repo / ".git").glob("*.vedette"))
 
 
+def test_the_hook_finds_files_that_were_named_in_a_folder(repo, vedette, monkeypatch):
+    (repo / "shop" / "types.txt").write_text("fix\nfeat\n")
+    monkeypatch.chdir(repo / "shop")
+    assert vedette("commit", "--hook", "install", "--types", "types.txt")[0] == 0
+    hook = (repo / ".git" / "hooks" / "prepare-commit-msg").read_text()
+    assert f"--types={repo / 'shop' / 'types.txt'}" in hook
+
+
 def test_the_hook_is_taken_away_and_others_are_left_alone(repo, vedette):
     hook = repo / ".git" / "hooks" / "prepare-commit-msg"
     assert vedette("commit", "--hook", "install")[0] == 0
@@ -217,6 +225,10 @@ def test_other_commits_are_classified_and_can_be_reworded(repo, vedette):
         (["commit", "--types", "New Thing"], "cannot be the type"),
         (["commit", "--scope", "a)b"], "cannot be a scope"),
         (["commit", "--style", "plain", "--breaking"], "a plain line has no scope"),
+        (["commit", "--style", "plain", "--types", "fix,feat"], "a plain line has no type"),
+        (["pr", "--types", "fix,feat"], "a plain line has no type"),
+        (["commit", "--out", "."], "cannot write .: it is a folder"),
+        (["changelog", "--out", "."], "cannot write .: it is a folder"),
         (["commit", "--max-read-tokens", "0"], "max_read_tokens is 0"),
         (["commit", "--language", " "], "is no name of a language"),
         (["commit", "--hook", "install", "--rev", "HEAD"], "give only one of --rev and --hook"),
@@ -228,6 +240,7 @@ def test_other_commits_are_classified_and_can_be_reworded(repo, vedette):
         (["changelog", "a.jsonl", "--internal"], "not about rows"),
         (["changelog", "--range", "HEAD..HEAD"], "there is no commit in the range"),
         (["changelog", "--limit", "3"], "--limit is about rows"),
+        (["changelog", "--title", " "], "--title is empty"),
     ],
 )
 def test_a_command_that_cannot_run_says_why_in_one_line(repo, vedette, tokens, said):

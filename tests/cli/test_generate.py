@@ -65,6 +65,12 @@ def test_rows_are_answered_as_json_values_and_odd_keywords_are_pointed_out(vedet
     assert "is minimum meant?" in err
 
 
+def test_the_prompt_is_shown_and_not_answered(vedette):
+    code, out, _ = vedette("generate", "--prompt", "a question", "--show-prompt")
+    assert code == 0
+    assert "a question" in out
+
+
 def test_a_cut_answer_is_told(vedette):
     code, out, err = vedette("generate", "--prompt", "x", "--regex", "[a-z]+", "--max-tokens", "2")
     assert code == 0
@@ -82,6 +88,9 @@ def test_a_cut_answer_is_told(vedette):
         (["--prompt", "x", "--strict"], "--strict and --order go with --schema"),
         (["--prompt", "x", "--schema", "s.json", "--max-tokens", "3"], "needs"),
         (["--prompt", "x", "--max-tokens", "0"], "must be at least 1"),
+        (["--prompt", "x", "--out", "."], "cannot write .: it is a folder"),
+        (["--prompt", "x", "--limit", "3"], "--limit is about rows"),
+        (["--prompt", "x", "--json"], "--json is about rows"),
         (["in.txt", "--regxe", "a"], "unknown option"),
     ],
 )

@@ -12,7 +12,7 @@ import vedette as package
 from vedette.api.guarding import has_say
 from vedette.cli.main import run
 from vedette.config import load
-from vedette.errors import CalibrationMismatch, InputError
+from vedette.errors import InputError
 from vedette.models.fingerprint import file_sha256
 from vedette.tasks.guard.probe import pack
 from vedette.tasks.guard.task import Guard
@@ -112,9 +112,9 @@ def test_thresholds_are_made_and_hold_for_their_policies_only(vedette, tmp_path)
     assert vedette("--policy", "jailbreak", *made)[0] == 0
     given = ("in.txt", "--rules-only", "--thresholds", "t.json", "--quiet")
     assert vedette("--policy", "jailbreak", *given)[0] == 0
-    code, found, _ = vedette("--policy", "prompt-injection", *given)
-    assert code == 1
-    assert {row["error"]["code"] for row in found} == {CalibrationMismatch.code}
+    code, found, err = vedette("--policy", "prompt-injection", *given)
+    assert (code, found) == (2, [])
+    assert "the threshold file was made for another model, other policies" in err
 
 
 def test_thresholds_give_a_model_its_say_that_no_policy_knows(vedette, tmp_path):
@@ -144,6 +144,8 @@ def test_thresholds_give_a_model_its_say_that_no_policy_knows(vedette, tmp_path)
         (("in.txt", "--rules-only", "--model", "x"), "--model is about the model"),
         (("in.txt", "--calibrate-on", "in.txt"), "goes with neither files"),
         (("--calibrate-on", "in.txt", "--rules-only"), "needs --out FILE"),
+        (("--calibrate-on", "in.txt", "--out", "t.json", "--fpr", "2"), "fpr is 2.0"),
+        (("--calibrate-on", "in.txt", "--out", "."), "cannot write .: it is no file"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(vedette, tokens, said):
@@ -162,6 +164,11 @@ def test_from_python_as_from_the_command_line(vedette):
     texts = ["hello", ORDER]
     found = list(package.map(texts, package.Guard(rules_only=True)))
     assert [one.value["flagged"] for one in found] == [False, True]
+    assert not package.guard(ORDER, "privacy", rules_only=True)["flagged"]
+    assert package.guard(ORDER, allow="z", rules_only=True)["flagged"]
+    for documents in ("cats purr", [None]):
+        with pytest.raises(InputError, match="documents"):
+            package.rerank("x", documents, method="words")
     with pytest.raises(InputError, match="rules_only asks none"):
         package.guard(ORDER, rules_only=True, model="x")
 

@@ -96,6 +96,7 @@ def test_each_row_may_have_a_query_of_its_own_and_a_bad_one_is_an_error_row(call
     assert found == {text: i for i, text in enumerate(CANDIDATES)}
     assert "documents[1] must be a text" in bad["error"]["message"]
     assert none["value"]["results"] == []
+    assert none["value"]["stages"] == {"candidates": 0, "read": 0, "windows": 0}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,7 @@ def test_each_row_may_have_a_query_of_its_own_and_a_bad_one_is_an_error_row(call
         (("empty.jsonl", "--query", "x"), "there are no candidates in empty.jsonl"),
         (("empty.jsonl", "--query", "x", "--method", "words"), "there are no candidates"),
         (("empty", "empty.jsonl", "--query", "x"), "no candidates in empty, empty.jsonl"),
+        (("empty", "--method", "words"), "give --query, or rows with `query`"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(call, tokens, message):

@@ -140,6 +140,8 @@ def test_the_command_on_a_tiny_model(tmp_path, tiny_full, capfd, monkeypatch):
     assert [one["tokens"] for one in said["lengths"]] == [320]
     assert (said["limit_tokens"] is None) == (said["stored"] is None)
     assert "320" in (tmp_path / "c.html").read_text("utf-8")
+    assert run(["context", str(tiny_full), *small, "--html", str(tmp_path)]) == 2
+    assert "it is no file" in capfd.readouterr().err
     assert run(["context", str(tiny_full), "--max-length", "100000"]) == 2
     assert "room for" in capfd.readouterr().err
 

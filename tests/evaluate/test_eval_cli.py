@@ -65,6 +65,21 @@ def test_people_get_tables_and_a_page(desk, tmp_path):
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        (*EVAL, "--html"),
+        ("calibrate", *EVAL[1:], "--out"),
+        ("eval", "decide", "--data", "rows.jsonl", "--ask", "ok=Good?", "--html"),
+        ("calibrate", "decide", "--data", "rows.jsonl", "--ask", "ok=Good?", "--out"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told_before_a_row_is_asked(desk, monkeypatch, tokens):
+    monkeypatch.setattr("vedette.cli.labelled_rows.LabelledRows.opened", None)
+    code, _, err = desk(*tokens, ".")
+    assert (code, "cannot write .: it is no file" in err) == (2, True)
+
+
 LEARNT = ("--data", "learnt.jsonl", "--quiet")
 
 

@@ -81,7 +81,7 @@ def test_the_cost_of_steps(call, tmp_path, tiny_full):
         (("--cost-curve", "2", "--runs", "x"), "--runs does not go with --cost-curve"),
         (("--requests", "99"), "--requests is 99"),
         (("--prompts", "none.jsonl"), "none.jsonl"),
-        (("--html", "no/where.html"), "there is no such folder"),
+        (("--html", "."), "cannot write .: it is no file"),
     ],
 )
 def test_what_cannot_be_is_told_at_once(call, tokens, message):

@@ -159,6 +159,12 @@ def test_a_line_that_repeats_an_example_is_asked_for_again_without_it():
     assert write(diff, "Write reports as CSV files")[0]["changes"] == []
 
 
+def test_a_whole_example_is_a_repetition_however_short():
+    value, _ = write(CART, "将含税价格四舍五入到分", "在总价中使用税率", language=language_of("zh"))
+    assert value["subject"] == "在总价中使用税率"
+    assert value["changes"] == ["subject: asked again, as it repeated an example"]
+
+
 def test_a_subject_that_cannot_be_had_without_invented_names_counts_files():
     value, asked = write(CART, "Use rates.json and rates_v2.json")
     assert [len(step) for step in asked] == [1, 1, 1, 3]

@@ -359,7 +359,7 @@ def test_a_damaged_manifest_is_told(tuned_full: Path):
         (("--seconds", "0"), "--seconds must be above 0"),
         (("--types", "Q9_9"), "'Q9_9' is no way to pack that is tried"),
         (("--types", ","), "is no way to pack that is tried"),
-        (("--html", "no/such/folder.html"), "there is no such folder"),
+        (("--html", "/"), "cannot write /: it is no file"),
     ],
 )
 def test_numbers_and_names_that_mean_nothing_are_refused(

@@ -24,19 +24,20 @@ from .shared import Answerer
 
 
 def Guard(
-    policies: Sequence[str | Policy] = DEFAULT,
+    policies: str | Policy | Sequence[str | Policy] = DEFAULT,
     *,
-    allow: Iterable[str] = (),
+    allow: str | Iterable[str] = (),
     rules_only: bool = False,
     thresholds: str | None = None,
 ) -> GuardTask:
     """The guard task, for `map`.
 
-    `policies`: names of built-in ones, paths of TOML files, or policies. `allow`: regular
-    expressions; what they match counts for nothing. `thresholds`: a file that
-    `vedette guard --calibrate-on` wrote.
+    `policies`: names of built-in ones, paths of TOML files, or policies; one alone may stand
+    without a list. `allow`: regular expressions, or one; what they match counts for nothing.
+    `thresholds`: a file that `vedette guard --calibrate-on` wrote.
     """
-    patterns = list(allow)
+    patterns = [allow] if isinstance(allow, str) else list(allow)
+    policies = [policies] if isinstance(policies, str | Policy) else policies
     found = [find_policy(one) if isinstance(one, str) else one for one in policies]
     return GuardTask(
         policies=tuple(allowing(policy, patterns, "allow") for policy in found),
@@ -47,9 +48,9 @@ def Guard(
 
 def guard(
     text: str,
-    policies: Sequence[str | Policy] = DEFAULT,
+    policies: str | Policy | Sequence[str | Policy] = DEFAULT,
     *,
-    allow: Iterable[str] = (),
+    allow: str | Iterable[str] = (),
     rules_only: bool = False,
     thresholds: str | None = None,
     model: str | None = None,
@@ -71,9 +72,9 @@ def guard(
 
 async def aguard(
     text: str,
-    policies: Sequence[str | Policy] = DEFAULT,
+    policies: str | Policy | Sequence[str | Policy] = DEFAULT,
     *,
-    allow: Iterable[str] = (),
+    allow: str | Iterable[str] = (),
     rules_only: bool = False,
     thresholds: str | None = None,
     model: str | None = None,

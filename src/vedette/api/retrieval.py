@@ -60,12 +60,17 @@ def rerank(
     (by these two it reads the first `read`), or `words`: nothing, and none is loaded. `backend`:
     see `extract`.
     """
-    entries: list[Json] = [one if isinstance(one, str) else {**one} for one in documents]
+    entries = cast(Json, documents if isinstance(documents, str) else [*map(_entry, documents)])
     item = Item(id="1", text=query, columns={"documents": entries})
     task = Rerank(top=top, order=order, method=method, read=read, instructions=instructions)
     answering = backend if task.asks_model else NoModel()
     value = cast(dict[str, Json], one(task, item, model, answering))
     return cast(list[dict[str, Json]], value["results"])
+
+
+def _entry(document: str | Mapping[str, Json]) -> Json:
+    """A document as a row has it; what is none stays, for the task to refuse."""
+    return {**document} if isinstance(document, Mapping) else document
 
 
 def Rewrite(

@@ -34,7 +34,13 @@ def is_rows(paths: Sequence[str], options: JobOptions) -> bool:
 
 
 def check_for_one(options: JobOptions) -> None:
-    """Refuse options that are about rows where there is one answer. Raises `InputError`."""
+    """Find what is wrong with the options where there is one answer, before a model is loaded.
+
+    Raises `InputError` for those that are about rows, `FileError` for an output that cannot be
+    written.
+    """
+    from vedette.batch.outputs import check_output
+
     plain = JobOptions()
     for field in fields(JobOptions):
         name = field.name
@@ -43,6 +49,7 @@ def check_for_one(options: JobOptions) -> None:
                 f"--{name.replace('_', '-')} is about rows",
                 hint="give a file of rows: .jsonl, .csv or .parquet, or --format",
             )
+    check_output(options.out)
 
 
 def read_diff(path: str) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from vedette.tasks.commit.entry import WriteEntry
     from vedette.tasks.commit.release_notes import ReleaseNotes
 
+TELL_EVERY = 25  # commits
+
 
 def changelog(
     *paths: PathOrStdin,
@@ -58,6 +60,8 @@ def changelog(
     options = options or JobOptions()
     check_paths(paths, changelog)
     only_one({"files": bool(paths), "--range": range is not None})
+    if not title.strip():
+        raise InputError("--title is empty")
     task = WriteEntry(reword=reword)
     if paths or is_rows(paths, options):
         if not is_rows(paths, options):
@@ -112,10 +116,12 @@ def _notes(
             if options.show_prompt:
                 print_prompt(task, items[0], backend)
                 return None
-            for item, outcome in answers(items, task, backend):
+            for done, (item, outcome) in enumerate(answers(items, task, backend), start=1):
                 if isinstance(outcome, VedetteError):
                     raise InputError(f"commit {item.id[:7]}: {outcome.message}", hint=outcome.hint)
                 values[item.id] = outcome.value
+                if done % TELL_EVERY == 0:
+                    note(f"{done} of {len(items)} commits asked about", quiet=options.quiet)
                 for change in cast(dict[str, Any], outcome.value)["changes"]:
                     note(f"{item.id[:7]}: {change}", quiet=options.quiet)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from vedette.cli.change import (
@@ -138,6 +139,7 @@ def _change_hook(
     defaults = {"style": "conventional", "scope": "auto", "body": "auto", "instructions": ""}
     settings = ("model", "backend", "width", "threads", "offline")
     chosen = {**values, **{name: getattr(options, name) for name in settings}}
+    chosen |= {name: _from_anywhere(chosen[name]) for name in ("types", "model")}
     arguments = [
         f"--{name}" if value is True else f"--{name}={value}"
         for name, value in chosen.items()
@@ -146,3 +148,10 @@ def _change_hook(
     arguments += ["--quiet"] if options.quiet else []
     note(f"installed: {install(repository, arguments)}", quiet=options.quiet)
     return 0
+
+
+def _from_anywhere(value: object) -> object:
+    """A file by its whole path, as git calls a hook from the top of the repository."""
+    if isinstance(value, str) and Path(value).is_file():
+        return str(Path(value).absolute())
+    return value

@@ -11,7 +11,13 @@ from cyclopts import Parameter
 from vedette.cli.console import note, print_json
 from vedette.cli.job import read_text
 from vedette.cli.labelled_rows import LabelledRows
-from vedette.cli.report_output import print_report, teller, write_page, write_thresholds
+from vedette.cli.report_output import (
+    check_file,
+    print_report,
+    teller,
+    write_page,
+    write_thresholds,
+)
 
 if TYPE_CHECKING:
     from vedette.tasks.calibrations import Calibrations
@@ -107,6 +113,8 @@ def evaluate(
     from vedette.tasks.calibrations import read_calibrations
 
     rows = rows or RowOptions()
+    if html:
+        check_file(html)
     known = read_calibrations(thresholds) if thresholds else None
     items, right = rows.rows(data)
     job = rows.classify(right, items, prior, known)
@@ -160,10 +168,11 @@ def calibrate(
     from vedette.evaluate.run import calibrate_classify
 
     rows = rows or RowOptions()
-    items, right = rows.rows(data)
-    job = rows.classify(right, items)
     promise = Promise(alpha=alpha, delta=delta)
     promise.check()
+    check_file(out)
+    items, right = rows.rows(data)
+    job = rows.classify(right, items)
     with rows.opened() as backend:
         found = calibrate_classify(
             job, items, right, backend, promise, by_choice=per_class, tell=teller(rows.quiet)

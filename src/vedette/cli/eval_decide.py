@@ -11,7 +11,13 @@ from cyclopts import Parameter
 from vedette.cli.console import print_json
 from vedette.cli.decide import questions_of
 from vedette.cli.labelled_rows import LabelledRows
-from vedette.cli.report_output import print_report, teller, write_page, write_thresholds
+from vedette.cli.report_output import (
+    check_file,
+    print_report,
+    teller,
+    write_page,
+    write_thresholds,
+)
 
 if TYPE_CHECKING:
     from vedette.decide.question import Question
@@ -76,6 +82,8 @@ def evaluate(
     from vedette.tasks.decide import Decide
 
     rows = rows or AskedRows()
+    if html:
+        check_file(html)
     job = Decide(
         questions=rows.asked(),
         prior=prior,
@@ -141,6 +149,7 @@ def calibrate(
     rows = rows or AskedRows()
     promise = Promise(alpha=alpha, delta=delta)
     promise.check()
+    check_file(out)
     job = Decide(
         questions=rows.asked(), both_orders=rows.both_orders, instructions=rows.instructions
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.job import (
@@ -165,19 +163,24 @@ def _constraint(
 def _answer_one(task: Generate, prompt: str, options: JobOptions) -> int:
     """Print the answer to one prompt; a cut one is told on stderr."""
     from vedette.batch.single import answer_item
+    from vedette.cli.change import check_for_one, print_prompt, write_out
     from vedette.cli.console import note
     from vedette.types import Item
 
+    check_for_one(options)
+    if options.json:
+        raise InputError("--json is about rows", hint="the answer alone is printed")
+    item = Item(id="1", text=prompt)
     backend = open_backend(settings_of(options), quiet=options.quiet)
     try:
-        answer = answer_item(task, Item(id="1", text=prompt), backend)
+        if options.show_prompt:
+            print_prompt(task, item, backend)
+            return 0
+        answer = answer_item(task, item, backend)
     finally:
         backend.close()
     text = answer.value if isinstance(answer.value, str) else _as_json(answer.value)
-    if options.out == "-":
-        sys.stdout.write(text + "\n")
-    else:
-        Path(options.out).write_text(text + "\n", "utf-8")
+    write_out(text, options.out)
     if "cut" in answer.extra:
         note(f"the answer was cut: {answer.extra['cut']}", quiet=options.quiet)
     return 0

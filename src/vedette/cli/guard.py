@@ -46,8 +46,8 @@ def guard(
     paths
         Files, globs, or - for stdin.
     policy
-        prompt-injection, jailbreak, privacy, secrets, content, or a TOML file; may be given again
-        (prompt-injection and jailbreak).
+        prompt-injection, indirect-injection, jailbreak, privacy, secrets, content, or a TOML file;
+        may be given again (prompt-injection and jailbreak).
     rules_only
         Ask no model.
     allow
@@ -112,11 +112,13 @@ def guard(
 def _calibrate(task: Guard, path: str, fpr: float, delta: float, options: JobOptions) -> int:
     """Score harmless texts and write the thresholds; returns the exit code."""
     from vedette.backends.none import NoModel
-    from vedette.decide.risk import check_promise
+    from vedette.cli.report_output import check_file
+    from vedette.decide.risk import check_shares
     from vedette.evaluate.guard import calibrate_guard, harmless_texts
 
     _check_options(options)
-    check_promise(fpr, delta)
+    check_shares(fpr=fpr, delta=delta)
+    check_file(options.out)
     if task.rules_only:
         options.refuse_model()
     items = harmless_texts(options.source((path,)))

@@ -186,8 +186,7 @@ def run_job(
     try:
         if options.show_prompt:
             return _show_prompt(task, source, backend)
-        if asks_model:
-            _check_task(task, backend, columns)
+        _check_task(task, backend, columns)
         job = Job(
             source=source,
             task=task,

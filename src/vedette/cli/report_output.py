@@ -28,6 +28,15 @@ def teller(quiet: bool) -> Callable[[int, int], None]:
     return tell
 
 
+def check_file(path: str) -> None:
+    """Find out before minutes of work whether a file can be written. Raises `FileError`."""
+    from vedette.batch.outputs import STDOUT, check_output, is_file
+
+    if path == STDOUT or not is_file(path):
+        raise FileError(f"cannot write {path}: it is no file", hint="name one")
+    check_output(path)
+
+
 def write_page(path: str, text: str) -> None:
     """Write a report's page. Raises `FileError`."""
     try:

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from vedette.cli.job import JobOptions, PathOrStdin, check_paths, run_job
+from vedette.cli.whole_files import is_plain
 from vedette.errors import InputError
 from vedette.tasks.ranking import FIRST_WEIGHT, METHOD, NEIGHBOURS, ORDER, Method
 
@@ -89,6 +90,12 @@ def rerank(
         documents_column=column,
     )
     if query is None:
+        if is_plain(paths, options):
+            raise InputError(
+                "plain text has no query of its own in each row",
+                hint="give --query, or rows with `query` and `documents` and, where the name of "
+                "the file does not say it, --format",
+            )
         options = replace(options, text_field=options.text_field or "query")
         return run_job(task, paths, options, columns=(column,), asks_model=task.asks_model)
     if documents_field is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.cli.console import note, print_json, print_table
-from vedette.errors import FileError, InputError
+from vedette.cli.report_output import check_file, write_page
+from vedette.errors import InputError
 
 if TYPE_CHECKING:
     from vedette.config import Settings
@@ -80,8 +80,8 @@ def tune(
     if forget:
         return _forget(settings)
     plan = _plan(settings, types, (max_kl, min_agreement, margin), seconds, quick)
-    if html is not None and not Path(html).absolute().parent.is_dir():
-        raise FileError(f"cannot write {html}: there is no such folder")
+    if html is not None:
+        check_file(html)
     weights = _weights(settings, quiet=quiet)
     known = None if fresh else tuned.find(_hash(weights))
     if known is not None:
@@ -92,7 +92,6 @@ def tune(
     else:
         report = _run(weights, plan, quiet=quiet)
     if html is not None:
-        from vedette.cli.report_output import write_page
         from vedette.tune.html import page
 
         write_page(html, page(report))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .closed import Decision, decide
-from .risk import Judged, Threshold, check_promise, find_threshold
+from .risk import Judged, Threshold, check_shares, find_threshold
 from .scaling import fit_scaling
 
 N_BARS = 10
@@ -24,7 +24,7 @@ class Promise:
 
     def check(self) -> None:
         """Raise `InputError` unless both are strictly between 0 and 1."""
-        check_promise(self.alpha, self.delta)
+        check_shares(alpha=self.alpha, delta=self.delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vedette.errors import InputError
 
-from .risk import check_promise, error_bound, least_rows
+from .risk import check_shares, error_bound, least_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def find_flag_threshold(scores: Sequence[float], fpr: float, delta: float) -> Fl
     the one-sided bound of Clopper and Pearson. Raises `InputError` for an impossible promise, and
     for too few texts, with the number that it takes.
     """
-    check_promise(fpr, delta)
+    check_shares(fpr=fpr, delta=delta)
     n = len(scores)
     needed = least_rows(0, fpr, delta)
     if n < needed:

@@ -91,9 +91,9 @@ def least_rows(n_wrong: int, alpha: float, delta: float) -> int:
     return high
 
 
-def check_promise(alpha: float, delta: float) -> None:
-    """Raise `InputError` for what is no share strictly between 0 and 1."""
-    for name, value in (("alpha", alpha), ("delta", delta)):
+def check_shares(**shares: float) -> None:
+    """Raise `InputError`, with its name, for what is no share strictly between 0 and 1."""
+    for name, value in shares.items():
         if not 0 < value < 1:
             raise InputError(f"{name} is {value}; it must be between 0 and 1")
 
@@ -109,7 +109,7 @@ def find_threshold(rows: Sequence[Judged], alpha: float, delta: float) -> Thresh
     only fail. They are chosen without a look at what is right. None: no threshold can promise
     this. Raises `InputError` for an `alpha` or `delta` that is not strictly between 0 and 1.
     """
-    check_promise(alpha, delta)
+    check_shares(alpha=alpha, delta=delta)
     ordered = sorted(rows, key=lambda row: -row.confidence)
     found = None
     for above, n_kept in _candidates([row.confidence for row in ordered], alpha, delta):

@@ -9,6 +9,8 @@ import orjson
 from vedette.errors import InputError
 from vedette.types import Json
 
+_WANTED = "must be an array of texts or of objects with a text"
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -28,9 +30,9 @@ def parse_documents(value: Json, place: str) -> tuple[Document, ...]:
         try:
             value = orjson.loads(value)
         except orjson.JSONDecodeError as error:
-            raise InputError(f"{place} is not JSON: {error.msg}") from error
+            raise InputError(f"{place} {_WANTED}; as a text it is not JSON: {error.msg}") from error
     if not isinstance(value, list):
-        raise InputError(f"{place} must be an array of texts or of objects with a text")
+        raise InputError(f"{place} {_WANTED}")
     return tuple(_document(entry, f"{place}[{i}]") for i, entry in enumerate(value))
 
 

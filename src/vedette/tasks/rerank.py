@@ -166,7 +166,8 @@ class Rerank:
         self._check_backend(backend)
         documents = self._documents(item)
         if not documents:
-            return Answer(value={"results": [], "stages": {"candidates": 0}})
+            none: dict[str, Json] = {"candidates": 0, "read": 0, "windows": 0}
+            return Answer(value={"results": [], "stages": none})
         query, texts = item.text.strip(), [document.text for document in documents]
         if not query:
             raise InputError("the query is empty", hint="without one there is no order")

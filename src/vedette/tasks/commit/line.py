@@ -142,8 +142,10 @@ def line_grammar(language: Language, excluded: Sequence[str] = (), *, bare: bool
 
 
 def _echo(text: str, examples: str, names: KnownNames) -> str | None:
-    """The first `_ECHO_CHARS` or more that a line has from an example, and not from the diff."""
+    """What a line has from an example and not from the diff: `_ECHO_CHARS`, or all of a line."""
     low = examples.lower()
+    if text.lower() in low.splitlines() and not names.has(text):
+        return text
     for start in [0, *(found.end() for found in re.finditer(r"\s+|(?<=[^\x00-\x7f])", text))]:
         part = text[start : start + _ECHO_CHARS]
         if len(part) == _ECHO_CHARS and part.lower() in low and not names.has(part):

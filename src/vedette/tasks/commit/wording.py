@@ -61,6 +61,8 @@ class Wording:
         check_at_least_1("max_read_tokens", self.max_read_tokens)
         if self.style == "plain" and (self.breaking or self.scope not in ("auto", "none")):
             raise InputError("a plain line has no scope and no mark for a breaking change")
+        if self.style == "plain" and self.types != default_types():
+            raise InputError("a plain line has no type", hint="types go with style conventional")
         if set(self.scope) & set("()\n!:") or not self.scope.strip():
             raise InputError(f"{self.scope!r} cannot be a scope")
         longest = max(len(label.name) for label in self.types)

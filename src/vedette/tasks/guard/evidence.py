@@ -84,7 +84,7 @@ def is_within(start: int, end: int, spans: Iterable[Span]) -> bool:
 
 def worth(hits: Iterable[Hit]) -> float:
     """The sum of the weights, each rule counted once."""
-    return sum({hit.rule: hit.weight for hit in hits}.values())
+    return sum({hit.rule: hit.weight for hit in hits}.values(), 0.0)
 
 
 def heaviest(hits: Sequence[Hit]) -> Hit:
