@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vedette.cli.console import note, print_json, print_table
+from vedette.cli.report_output import check_page, write_page
 from vedette.config import load
-from vedette.errors import FileError
 
 if TYPE_CHECKING:
     from vedette.backends.local import LocalBackend
@@ -64,8 +63,7 @@ def context(
     from vedette.models.progress import progress_for_stderr
 
     plan = Plan(min_length, max_length, depths, trials)
-    if html is not None:
-        _check_page(html)
+    check_page(html)
     settings = load(model=model, threads=threads, offline=offline)
     fetch(settings, progress_for_stderr(quiet=quiet))
     backend = LocalBackend(settings.model, options_of(settings))
@@ -77,7 +75,7 @@ def context(
     if html is not None:
         from vedette.evaluate.context.html import page
 
-        Path(html).write_text(page(report), "utf-8")
+        write_page(html, page(report))
     if json:
         print_json({**report.as_dict(), "stored": stored})
         return 0
@@ -117,9 +115,3 @@ def _verdict(report: Report, *, is_stored: bool) -> str:
     more = " or more" if report.limit_tokens == report.plan.max_length else ""
     told = "; stored, and used for cutting long texts" if is_stored else "; not stored"
     return f"recommended limit: {report.limit_tokens} tokens{more} ({n} questions a length){told}"
-
-
-def _check_page(path: str) -> None:
-    """Find out before minutes of work whether the page can be written. Raises `FileError`."""
-    if not Path(path).absolute().parent.is_dir():
-        raise FileError(f"cannot write {path}: there is no such folder")

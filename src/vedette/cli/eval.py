@@ -11,7 +11,13 @@ from cyclopts import Parameter
 from vedette.cli.console import note, print_json
 from vedette.cli.job import read_text
 from vedette.cli.labelled_rows import LabelledRows
-from vedette.cli.report_output import print_report, teller, write_page, write_thresholds
+from vedette.cli.report_output import (
+    check_page,
+    print_report,
+    teller,
+    write_page,
+    write_thresholds,
+)
 
 if TYPE_CHECKING:
     from vedette.tasks.calibrations import Calibrations
@@ -106,6 +112,7 @@ def evaluate(
     from vedette.evaluate.run import evaluate_classify
     from vedette.tasks.calibrations import read_calibrations
 
+    check_page(html)
     rows = rows or RowOptions()
     known = read_calibrations(thresholds) if thresholds else None
     items, right = rows.rows(data)

@@ -11,7 +11,13 @@ from cyclopts import Parameter
 from vedette.cli.console import print_json
 from vedette.cli.decide import questions_of
 from vedette.cli.labelled_rows import LabelledRows
-from vedette.cli.report_output import print_report, teller, write_page, write_thresholds
+from vedette.cli.report_output import (
+    check_page,
+    print_report,
+    teller,
+    write_page,
+    write_thresholds,
+)
 
 if TYPE_CHECKING:
     from vedette.decide.question import Question
@@ -75,6 +81,7 @@ def evaluate(
     from vedette.tasks.calibrations import read_calibrations
     from vedette.tasks.decide import Decide
 
+    check_page(html)
     rows = rows or AskedRows()
     job = Decide(
         questions=rows.asked(),

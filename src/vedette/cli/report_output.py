@@ -28,6 +28,16 @@ def teller(quiet: bool) -> Callable[[int, int], None]:
     return tell
 
 
+def check_page(path: str | None) -> None:
+    """Find out before minutes of work whether a page can be written. Raises `FileError`."""
+    if path is None:
+        return
+    if not Path(path).absolute().parent.is_dir():
+        raise FileError(f"cannot write {path}: there is no such folder")
+    if Path(path).is_dir():
+        raise FileError(f"cannot write {path}: it is a folder")
+
+
 def write_page(path: str, text: str) -> None:
     """Write a report's page. Raises `FileError`."""
     try:

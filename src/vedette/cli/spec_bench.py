@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vedette.cli.bench_run import stopped_by_sigterm
 from vedette.cli.console import note, print_json
-from vedette.cli.report_output import write_page
+from vedette.cli.report_output import check_page, write_page
 from vedette.config import Settings, load
-from vedette.errors import FileError, InputError
+from vedette.errors import InputError
 
 if TYPE_CHECKING:
     from vedette.backends.server_process import ServerOptions
@@ -103,8 +102,9 @@ def bench(
     _refuse("does not go with --variant", bool(variant), policies=policies, draft=draft)
     _refuse("does not go with --cost-curve", is_cost, policies=policies, variant=variant)
     _refuse("does not go with --cost-curve", is_cost, runs=runs, html=html, seconds=seconds)
-    if html is not None and not Path(html).absolute().parent.is_dir():
-        raise FileError(f"cannot write {html}: there is no such folder")
+    check_page(html)
+    if seconds is not None and not seconds > 0:
+        raise InputError(f"--seconds is {seconds:g}; it must be above 0")
     asked = choose(read_prompts(prompts) if prompts else bundled_prompts(), requests)
     settings = load(model=model, draft=draft, threads=threads, offline=offline)
     say = partial(note, quiet=quiet)
