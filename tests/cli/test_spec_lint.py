@@ -103,6 +103,8 @@ def test_stdin_is_read(capsys, monkeypatch):
         (["x.sh", "--fixx"], "--fixx"),
         (["ls -l"], "calls no llama-server"),
         ([WRONG, "--fix"], "--fix changes files"),
+        (["llama-server -m 'a.gguf"], "a quote or backslash at its end is left open"),
+        ([RIGHT, "--kind", "systemd"], "--kind systemd is for files"),
         (["-", "--fix"], "stdin cannot be changed in place"),
         ([WRONG, "--help-file", "none.txt"], "cannot read none.txt"),
         ([WRONG, "--help-file", "help.txt"], "not the help of a llama-server"),

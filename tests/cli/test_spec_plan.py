@@ -75,11 +75,15 @@ def test_a_context_beyond_the_label_is_pointed_out(plan):
         (("--cpu-bandwidth", "40GB/s"), "--cpu-cores"),
         (("--cpu", "Ryzen 7950X", "--cpu-cores", "0"), "--cpu-cores must be at least 1"),
         ((*GPU, "--kv-type", "q9"), "cannot be kept in 'q9'"),
-        ((*GPU, "--draft-kv-type", "q9"), "cannot be kept in 'q9'"),
         ((*GPU, "--copied", "2"), "from 0 to 1"),
-        ((*GPU, "--acceptance", "nan"), "acceptance"),
-        ((*GPU, "--context", "0"), "at least 1"),
-        ((*GPU, "--longest", "0"), "at least 1"),
+        ((*GPU, "--acceptance", "0.5"), "--acceptance is that of a draft or a prediction head"),
+        ((*GPU, "--draft-kv-type", "q8_0"), "--draft-kv-type is that of a draft"),
+        ((*GPU, "--context", "0"), "context_tokens must be at least 1, not 0"),
+        ((*GPU, "--longest", "0"), "from 1 to 256 tokens, not 0"),
+        ((*GPU, "--longest", "100000"), "from 1 to 256 tokens, not 100000"),
+        ((*GPU, "--bandwidth", "0GB/s"), "--bandwidth '0GB/s' is not a bandwidth"),
+        ((*GPU, "--seconds", "3"), "--seconds and --threads are for measuring this machine"),
+        (("--cpu", "Ryzen 7950X", "--threads", "3"), "--seconds and --threads are for measuring"),
         ((*GPU, "--vram", "much"), "not a size"),
         ((*GPU, "--build", "nowhere"), "there is no file nowhere"),
         ((*GPU, "--mmproj", "nowhere.gguf"), "cannot read nowhere.gguf"),
@@ -90,6 +94,20 @@ def test_a_context_beyond_the_label_is_pointed_out(plan):
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(plan, tokens, says):
     code, out, err = plan(*tokens)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("tokens", "says"),
+    [
+        (("--acceptance", "nan"), "acceptance"),
+        (("--draft-kv-type", "q9"), "cannot be kept in 'q9'"),
+    ],
+)
+def test_bad_figures_of_a_draft_are_one_sentence(plan, tiny_full, tokens, says):
+    code, out, err = plan("--draft", str(tiny_full), *GPU, *tokens)
     assert (code, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1

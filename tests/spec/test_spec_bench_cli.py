@@ -82,6 +82,9 @@ def test_the_cost_of_steps(call, tmp_path, tiny_full):
         (("--requests", "99"), "--requests is 99"),
         (("--prompts", "none.jsonl"), "none.jsonl"),
         (("--html", "."), "cannot write .: it is no file"),
+        (("--seconds", "0"), "--seconds is 0; it must be above 0"),
+        (("--seconds", "nan"), "--seconds is nan; it must be above 0"),
+        (("--variant", "a", "--variant", "b -md x"), "--variant 'b -md x' has options in its name"),
     ],
 )
 def test_what_cannot_be_is_told_at_once(call, tokens, message):

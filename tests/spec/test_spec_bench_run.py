@@ -189,3 +189,12 @@ def test_the_page_shows_it_all_and_loads_nothing():
         assert shown in text
     assert "http" not in text
     assert "<script" not in text
+
+
+@pytest.mark.parametrize("content", [b"\xff\x97\n", b"services:\n"])
+def test_a_file_that_is_no_run_is_refused_and_left_alone(tmp_path, content):
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="something else than figures of a run"):
+        Kept(str(path), {"model": "a"})
+    assert path.read_bytes() == content

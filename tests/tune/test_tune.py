@@ -100,6 +100,18 @@ def test_what_was_measured_is_told_again_without_measuring(tuned_full: Path, mon
 
 
 @pytest.mark.parametrize(
+    "asked", [("--max-kl", "0.3"), ("--types", "Q4_0"), ("--threads", "7"), ("--margin", "0.5")]
+)
+def test_what_was_measured_otherwise_is_not_told_for_what_is_asked(tuned_full, asked, capsys):
+    capsys.readouterr()
+    assert cli(["tune", str(tuned_full), *asked]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"{asked[0]} is not what {tuned_full} was measured with" in err
+    assert "add --fresh" in err
+
+
+@pytest.mark.parametrize(
     ("times", "bounds", "why"),
     [
         (2.0, ("--max-kl", "0.000001"), "nothing within the bounds is faster"),

@@ -104,6 +104,8 @@ def bench(
     _refuse("does not go with --cost-curve", is_cost, runs=runs, html=html, seconds=seconds)
     if html is not None:
         check_file(html)
+    if seconds is not None and not seconds > 0:
+        raise InputError(f"--seconds is {seconds:g}; it must be above 0")
     asked = choose(read_prompts(prompts) if prompts else bundled_prompts(), requests)
     settings = load(model=model, draft=draft, threads=threads, offline=offline)
     say = partial(note, quiet=quiet)

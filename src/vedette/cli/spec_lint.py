@@ -116,6 +116,10 @@ def _look(
         if fix:
             raise InputError("--fix changes files", hint="a command line is printed mended")
         return "", lint_command(target, wish, keep_behaviour=keep_behaviour)
+    elif _has_blanks(target) and not path.exists():
+        raise InputError(
+            f"--kind {kind} is for files, and {target!r} is none", hint="leave --kind out"
+        )
     else:
         raise InputError(
             f"{target!r} is neither a file nor a command line",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vedette.spec.measure import Conditions
     from vedette.spec.model_file import ModelFile
 
-MOST_SECONDS = 3600
+SECONDS, MOST_SECONDS = 10.0, 3600
 # Beside a GPU of which no CPU is told: two channels of DDR5.
 _USUAL_BYTES_PER_S, _USUAL_CORES = 80e9, 8
 
@@ -34,13 +34,13 @@ def plan(
     context: int = 4096,
     parallel: int = 1,
     kv_type: str = "f16",
-    draft_kv_type: str = "f16",
+    draft_kv_type: str | None = None,
     batch: int = 512,
     acceptance: float | None = None,
     copied: float = 0.1,
     longest: int = 16,
     build: str | None = None,
-    seconds: float = 10.0,
+    seconds: float | None = None,
     threads: int | None = None,
     no_tune: bool = False,
     json: bool = False,
@@ -79,7 +79,7 @@ def plan(
     kv_type
         What the target's KV cache is kept in: f16, q8_0, q4_0 and others.
     draft_kv_type
-        The same for the draft.
+        The same for the draft; f16 by default.
     batch
         Tokens of a physical batch (-ub).
     acceptance
@@ -91,7 +91,7 @@ def plan(
     build
         The llama-server that is to run it, or a file with its --help.
     seconds
-        How long to measure each model here, the loading not counted.
+        How long to measure each model here, the loading not counted; 10 by default.
     threads
         CPU threads for that.
     no_tune
@@ -106,10 +106,19 @@ def plan(
     from vedette.spec.model_file import read_model, read_projector_bytes
     from vedette.spec.plan import make_plan
 
-    if not (math.isfinite(seconds) and 0 < seconds <= MOST_SECONDS):
+    if seconds is not None and not (math.isfinite(seconds) and 0 < seconds <= MOST_SECONDS):
         raise InputError(f"--seconds must be above 0 and at most {MOST_SECONDS}, not {seconds:g}")
     if gpu is None and (vram is not None or bandwidth is not None):
         raise InputError("--vram and --bandwidth are those of a GPU", hint="name it with --gpu")
+    described = any(each is not None for each in (gpu, cpu, cpu_bandwidth, cpu_cores))
+    if described and (seconds is not None or threads is not None):
+        raise InputError(
+            "--seconds and --threads are for measuring this machine, and another is described",
+            hint="leave out either those or --gpu and --cpu",
+        )
+    if draft is None and draft_kv_type is not None:
+        raise InputError("--draft-kv-type is that of a draft", hint="name one with --draft")
+    draft_kv_type = draft_kv_type or "f16"
     setup = Setup(
         context_tokens=context,
         sequences=parallel,
@@ -120,15 +129,22 @@ def plan(
     Setup(context_tokens=context, key_type=draft_kv_type, value_type=draft_kv_type)
     known = read_build(build) if build else current_build()
     models = [read_model(name) for name in (target, draft) if name is not None]
+    if acceptance is not None and draft is None and not models[0].head_layers:
+        raise InputError(
+            f"--acceptance is that of a draft or a prediction head, and {models[0].name} has none",
+            hint="name a draft with --draft",
+        )
     projector = read_projector_bytes(mmproj) if mmproj else 0
-    described = any(each is not None for each in (gpu, cpu, cpu_bandwidth, cpu_cores))
     if described:
         machine = _described(
             _gpu(gpu, vram, bandwidth), _cpu(cpu, cpu_bandwidth, cpu_cores, beside=gpu), ram
         )
     else:
         models, machine = _this_machine(
-            models, _conditions(seconds, threads, kv_type, no_tune=no_tune), ram, quiet=json
+            models,
+            _conditions(seconds or SECONDS, threads, kv_type, no_tune=no_tune),
+            ram,
+            quiet=json,
         )
     question = Question(
         target=models[0],
@@ -168,7 +184,7 @@ def _gpu(name: str | None, vram: str | None, bandwidth: str | None) -> Gpu | Non
 def _cpu(name: str | None, bandwidth: str | None, cores: int | None, *, beside: str | None) -> Cpu:
     from dataclasses import replace
 
-    from vedette.spec.hardware import Cpu, find_cpu, parse_bytes
+    from vedette.spec.hardware import Cpu, find_cpu, parse_bandwidth
 
     if cores is not None and cores < 1:
         raise InputError(f"--cpu-cores must be at least 1, not {cores}")
@@ -183,8 +199,8 @@ def _cpu(name: str | None, bandwidth: str | None, cores: int | None, *, beside: 
             cores=_USUAL_CORES,
         )
     if bandwidth is not None:
-        n_bytes = parse_bytes(bandwidth.removesuffix("/s"), "--cpu-bandwidth")
-        cpu = replace(cpu, name=name or "a CPU as described", bytes_per_s=float(n_bytes))
+        bytes_per_s = parse_bandwidth(bandwidth, "--cpu-bandwidth")
+        cpu = replace(cpu, name=name or "a CPU as described", bytes_per_s=bytes_per_s)
     return replace(cpu, cores=cores) if cores is not None else cpu
 
 

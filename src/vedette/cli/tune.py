@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from vedette.cli.bench_run import stopped_by_sigterm
@@ -24,9 +26,9 @@ def tune(
     model: str | None = None,
     *,
     types: str | None = None,
-    max_kl: float = 0.1,
-    min_agreement: float = 0.9,
-    margin: float = 0.05,
+    max_kl: float | None = None,
+    min_agreement: float | None = None,
+    margin: float | None = None,
     seconds: float | None = None,
     quick: bool = False,
     fresh: bool = False,
@@ -49,11 +51,11 @@ def tune(
     types
         The ways to pack that are tried, separated by commas, such as Q4_0,IQ4_NL+Q8_0.
     max_kl
-        Most nats that next tokens may lie apart, on average over a text sample.
+        Most nats that next tokens may lie apart, on average over a text sample; 0.1 by default.
     min_agreement
-        Least share of closed questions that both answer alike.
+        Least share of closed questions that both answer alike; 0.9 by default.
     margin
-        Least share of an item's time that a copy must save.
+        Least share of an item's time that a copy must save; 0.05 by default.
     seconds
         How long speeds are measured, in all; packing and judging come on top.
     quick
@@ -79,7 +81,8 @@ def tune(
     settings = load(model=model, threads=threads, offline=offline)
     if forget:
         return _forget(settings)
-    plan = _plan(settings, types, (max_kl, min_agreement, margin), seconds, quick)
+    bounds = {"max_kl": max_kl, "min_agreement": min_agreement, "margin": margin}
+    plan = _plan(settings, types, bounds, seconds, quick)
     if html is not None:
         check_file(html)
     weights = _weights(settings, quiet=quiet)
@@ -88,6 +91,8 @@ def tune(
         from vedette.tune.report import report_of
 
         report = report_of(known)
+        names = None if types is None else {one.name for one in plan.candidates}
+        _check_kept(report, {**bounds, "threads": threads, "types": names})
         note(f"measured on {known.date}; --fresh measures again", quiet=quiet)
     else:
         report = _run(weights, plan, quiet=quiet)
@@ -105,7 +110,7 @@ def tune(
 def _plan(
     settings: Settings,
     types: str | None,
-    bounds: tuple[float, float, float],
+    bounds: Mapping[str, float | None],
     seconds: float | None,
     quick: bool,
 ) -> Plan:
@@ -117,15 +122,30 @@ def _plan(
         seconds = QUICK_SECONDS if quick else DEFAULT_SECONDS
     if not (math.isfinite(seconds) and 0 < seconds <= MOST_SECONDS):
         raise InputError(f"--seconds must be above 0, up to {MOST_SECONDS:g}, not {seconds:g}")
-    max_kl, min_agreement, margin = bounds
+    given = {name: value for name, value in bounds.items() if value is not None}
     return Plan(
         threads=settings.thread_count,
         kv_type=settings.kv_type,
         seconds=seconds,
         quick=quick,
-        bounds=Bounds(max_kl=max_kl, min_agreement=min_agreement, margin=margin),
+        bounds=Bounds(**given),
         candidates=CANDIDATES if types is None else candidates_of(types),
     )
+
+
+def _check_kept(report: Report, asked: Mapping[str, object]) -> None:
+    """Raise `InputError` where what was measured is not what is asked for now."""
+    kept = {
+        **asdict(report.bounds),
+        "threads": report.threads,
+        "types": {one.name for one in report.tried},
+    }
+    for name, value in asked.items():
+        if value is not None and value != kept[name]:
+            raise InputError(
+                f"--{name.replace('_', '-')} is not what {report.model} was measured with",
+                hint="add --fresh to measure again, or leave it out to see what was found",
+            )
 
 
 def _weights(settings: Settings, *, quiet: bool) -> Weights:

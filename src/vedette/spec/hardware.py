@@ -123,9 +123,7 @@ def describe_gpu(name: str, *, memory: str | None = None, bandwidth: str | None 
     if memory is not None:
         gpu = replace(gpu, memory_bytes=parse_bytes(memory, "--vram", binary=True))
     if bandwidth is not None:
-        gpu = replace(
-            gpu, bytes_per_s=float(parse_bytes(bandwidth.removesuffix("/s"), "--bandwidth"))
-        )
+        gpu = replace(gpu, bytes_per_s=parse_bandwidth(bandwidth, "--bandwidth"))
     return gpu
 
 
@@ -155,6 +153,16 @@ def parse_bytes(text: str, option: str, *, binary: bool = False) -> int:
     if binary:
         unit = unit.replace("b", "ib") if "i" not in unit else unit
     return int(float(found[1]) * _UNITS[unit])
+
+
+def parse_bandwidth(text: str, option: str) -> float:
+    """Bytes a second of `936GB/s`, `936GB` or `936` (GB). Raises `InputError`."""
+    try:
+        return float(parse_bytes(text.removesuffix("/s"), option))
+    except InputError as error:
+        raise InputError(
+            f"{option} {text!r} is not a bandwidth", hint="write it as 936GB/s"
+        ) from error
 
 
 def _plain(text: str) -> str:

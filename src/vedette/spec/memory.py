@@ -55,8 +55,9 @@ class Setup:
     flash_attention: bool = True
 
     def __post_init__(self) -> None:
-        if min(self.context_tokens, self.sequences, self.batch_tokens, self.outputs) < 1:
-            raise InputError("context, sequences, batch and outputs must be at least 1")
+        for name in ("context_tokens", "sequences", "batch_tokens", "outputs"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
         for kv_type in (self.key_type, self.value_type):
             if kv_type not in CACHE_TYPES:
                 raise InputError(

@@ -14,6 +14,7 @@ from vedette.spec.predict import copying_speedup
 
 # A speed-up of less is none: it lies within what runs differ by, and costs memory.
 MARGIN = 0.05
+MOST_GUESSES = 256  # a step; each is planned, and no build drafts as many
 
 Reason: TypeAlias = Literal["checking", "draft", "acceptance", "memory", "copies"]
 _MOST_MORE_BYTES = 64 << 30
@@ -92,8 +93,10 @@ def _check(question: Question) -> None:
         raise InputError(f"the copied share must be from 0 to 1, not {question.copied}")
     if question.acceptance is not None and not 0 < question.acceptance <= 1:
         raise InputError(f"an acceptance must be above 0 and at most 1, not {question.acceptance}")
-    if question.longest < 1:
-        raise InputError(f"the longest draft must be at least 1, not {question.longest}")
+    if not 1 <= question.longest <= MOST_GUESSES:
+        raise InputError(
+            f"the longest draft must be from 1 to {MOST_GUESSES} tokens, not {question.longest}"
+        )
 
 
 def _fits(question: Question, candidate: Candidate) -> bool:

@@ -116,7 +116,7 @@ class Report:
             return ""
         return (
             f"{best.name} would be {best.gain.item:.2f} times as fast as {self.source_type}, but "
-            f"{best.verdict}; --max-kl and --min-agreement say what is accepted."
+            f"{best.verdict}; --max-kl and --min-agreement, with --fresh, say what is accepted."
         )
 
     @property

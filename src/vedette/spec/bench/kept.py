@@ -37,9 +37,15 @@ class Kept:
                 self._read(line, number, is_last=number == len(lines))
 
     def _check(self, found: bytes, wanted: bytes) -> None:
-        if found != wanted:
+        if not found.startswith(b'{"measured":'):
             raise InputError(
-                f"{self._path} holds figures that were measured with {found.decode()[:400]}, "
+                f"{self._path} holds something else than figures of a run",
+                hint="name another file for --runs",
+            )
+        if found != wanted:
+            other = found.decode(errors="replace")[:400]
+            raise InputError(
+                f"{self._path} holds figures that were measured with {other}, "
                 f"not with {wanted.decode()[:400]}",
                 hint="name another file for --runs",
             )

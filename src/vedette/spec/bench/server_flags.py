@@ -37,6 +37,11 @@ def parse_variants(texts: Sequence[str]) -> tuple[Variant, ...]:
             raise InputError(
                 f"--variant {text!r} has no name", hint="it is NAME, or NAME: OPTIONS of the server"
             )
+        if re.search(r"\s-", name):
+            raise InputError(
+                f"--variant {text!r} has options in its name",
+                hint="a colon goes between them: 'NAME: OPTIONS'",
+            )
         if any(one.name == name for one in made):
             raise InputError(f"two variants have the name {name!r}")
         words = _words(rest, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path, PurePath
@@ -37,6 +38,7 @@ _SUFFIXES: dict[str, Kind] = {
 }
 _SEVERITIES = ("error", "silent", "warning")
 _MOST_BYTES = 16 << 20
+_ANSI_TEXT = re.compile(r"\$'(?:\\.|[^'\\])*'", re.DOTALL)  # $'...', where \' ends nothing
 
 
 def lint_command(command: str, wish: Wish | None = None, *, keep_behaviour: bool = False) -> Mended:
@@ -132,12 +134,27 @@ def _clash(left: Edit, right: Edit) -> bool:
 
 def _commands(text: str, kind: Kind) -> list[Command]:
     if kind == "command":
+        _check_quotes(text)
         return shell_commands(text, alone=True)
     if kind == "shell":
         return shell_commands(text)
     if kind == "ini":
         return ini_commands(text)
     return compose_commands(text) if kind == "compose" else systemd_commands(text)
+
+
+def _check_quotes(text: str) -> None:
+    """Raise `InputError` for a command line in which a shell would look for a quote's end.
+
+    In a script it may be an apostrophe of something that is no command.
+    """
+    try:
+        shlex.split(_ANSI_TEXT.sub("", text), comments=True)
+    except ValueError as error:
+        raise InputError(
+            "the command line cannot be read: a quote or backslash at its end is left open",
+            hint="close it",
+        ) from error
 
 
 def _examined(text: str, file: str, command: Command, wish: Wish, keep_behaviour: bool) -> Case:
