@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tiny_gguf import build_tiny
 from vedette.models import tuned
 from vedette.models.fingerprint import file_sha256
 from vedette.models.home import make_dir
@@ -65,6 +66,14 @@ def test_a_kept_curve_of_the_source_is_used(source: ModelFile):
     assert models == [source]
     assert [measured.target.seconds(n) for n, _ in KEPT] == [seconds for _, seconds in KEPT]
     assert measured.where == "measured by vedette tune on 1 threads, 2026-12-03"
+
+
+def test_a_kept_curve_is_not_set_against_one_of_today(source: ModelFile, tmp_path: Path):
+    keep(source, copied=False)
+    other = read_model(str(build_tiny("full", tmp_path / "other.gguf", seed=9)))
+    _, measured = measured_models([source, other], CONDITIONS)
+    assert measured.where == "measured here on 1 threads"
+    assert measured.target.seconds(1) < 1
 
 
 @pytest.mark.parametrize("change", [{"threads": 2}, {"kv_type": "f32"}])

@@ -31,7 +31,7 @@ def tool(
     parallel
         Most calls for one text.
     call_above
-        Call a tool only if the tools together are at least so probable, from 0 to 1. Lower it
+        Call a tool only if the tools together are more probable than this, from 0 to 1. Lower it
         where calls are missed, raise it where there are calls that should not be.
     prior
         Divide out what the model prefers whatever it reads, measured once on texts that say

@@ -33,19 +33,29 @@ def measured_models(
 ) -> tuple[list[ModelFile], Measured]:
     """The target, and the draft if there is one, each as it is planned for, with their T(n).
 
-    A curve that was kept under the same conditions is used; else a model is loaded and measured.
-    Raises `FileError` or `HashMismatch` for what was kept and is damaged, `ModelCorrupt` or
+    Curves that were kept under the same conditions are used if every model has one; else all are
+    loaded and measured, since what was measured on another day cannot be set against today. Raises
+    `FileError` or `HashMismatch` for what was kept and is damaged, `ModelCorrupt` or
     `EngineFailed` if a model cannot be loaded.
     """
-    found = [_steps(model, conditions) for model in models]
-    where = "; ".join(dict.fromkeys(origin for _, _, origin in found))
-    curves = [curve for _, curve, _ in found]
-    measured = Measured(where=where, target=curves[0], draft=curves[1] if len(curves) > 1 else None)
-    return [model for model, _, _ in found], measured
+    planned = [_planned(model, conditions) for model in models]
+    kept = [tuning for _, tuning in planned if tuning is not None]
+    if len(kept) == len(planned):
+        origins = [f"measured by vedette tune on {one.threads} threads, {one.date}" for one in kept]
+        curves = [CostCurve(one.tokens) for one in kept]
+    else:
+        origins = [f"measured here on {conditions.threads} threads"]
+        curves = [_curve(model, conditions) for model, _ in planned]
+    measured = Measured(
+        where="; ".join(dict.fromkeys(origins)),
+        target=curves[0],
+        draft=curves[1] if len(curves) > 1 else None,
+    )
+    return [model for model, _ in planned], measured
 
 
-def _steps(model: ModelFile, conditions: Conditions) -> tuple[ModelFile, CostCurve, str]:
-    """The model that is planned for, its curve, and where that is from."""
+def _planned(model: ModelFile, conditions: Conditions) -> tuple[ModelFile, Tuning | None]:
+    """The model that is planned for, and what was kept of it under the same conditions."""
     tuning = _kept(model)
     if tuning is not None and tuning.copy is not None:
         if conditions.use_tuned:
@@ -54,17 +64,19 @@ def _steps(model: ModelFile, conditions: Conditions) -> tuple[ModelFile, CostCur
         else:
             tuning = None  # its curve is the copy's
     same = (conditions.threads, conditions.kv_type)
-    if tuning is not None and (tuning.threads, tuning.kv_type) == same:
-        origin = f"measured by vedette tune on {tuning.threads} threads, {tuning.date}"
-        return model, CostCurve(tuning.tokens), origin
+    if tuning is not None and (tuning.threads, tuning.kv_type) != same:
+        tuning = None
+    return model, tuning
+
+
+def _curve(model: ModelFile, conditions: Conditions) -> CostCurve:
     found = measure(
         Path(model.where),
         seconds=conditions.seconds,
         threads=conditions.threads,
         kv_type=conditions.kv_type,
     )
-    curve = CostCurve.of({pace.tokens: pace.step_ms / 1000 for pace in found.decode})
-    return model, curve, f"measured here on {conditions.threads} threads"
+    return CostCurve.of({pace.tokens: pace.step_ms / 1000 for pace in found.decode})
 
 
 def _kept(model: ModelFile) -> Tuning | None:
