@@ -30,7 +30,8 @@ ENV_PREFIX = "VEDETTE_"
 CONFIG_VARIABLE = "VEDETTE_CONFIG"
 API_KEY_VARIABLE = "VEDETTE_API_KEY"
 VAULT_KEY_VARIABLE = "VEDETTE_VAULT_KEY"
-"""These two hold secrets and are no settings: they are in no file, and never shown."""
+SERVE_API_KEY_VARIABLE = "VEDETTE_SERVE_API_KEY"
+"""These three hold secrets and are no settings: they are in no file, and never shown."""
 DEFAULT_FILE = "vedette.toml"
 
 KvType: TypeAlias = Literal["f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
@@ -119,6 +120,21 @@ class Settings(BaseSettings):
         default=600.0, gt=0, description="Seconds that a server may take for one answer."
     )
 
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="Address that `serve` listens on; others than this machine's need an API key.",
+    )
+    port: int = Field(
+        default=9931, ge=0, le=65535, description="Port that `serve` listens on; 0 is any free one."
+    )
+    max_requests: int = Field(
+        default=64, ge=1, description="Most answers of `serve` under way or waiting."
+    )
+    max_body_bytes: int = Field(
+        default=4 * 1024 * 1024, ge=1, description="Largest body of a request to `serve`."
+    )
+
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
 
     @classmethod
@@ -199,7 +215,13 @@ def _environment() -> dict[str, str]:
     valid = [ENV_PREFIX + name.upper() for name in names()]
     _refuse_unknown(
         [name.upper() for name in variables],
-        valid=[*valid, CONFIG_VARIABLE, API_KEY_VARIABLE, VAULT_KEY_VARIABLE],
+        valid=[
+            *valid,
+            CONFIG_VARIABLE,
+            API_KEY_VARIABLE,
+            VAULT_KEY_VARIABLE,
+            SERVE_API_KEY_VARIABLE,
+        ],
         what="environment variable",
     )
     found = {name.upper(): name for name in variables if os.environ[name]}

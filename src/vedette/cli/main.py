@@ -67,6 +67,7 @@ VERBS = {
         "Find which answers can be kept, and promise it.",
     ),
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
+    "serve": ("vedette.cli.serve:serve", "Answer over HTTP as OpenAI's API does."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "spec": (
         "vedette.cli.spec:app",

@@ -1,0 +1,126 @@
+"""`vedette serve`: a model behind an OpenAI-compatible HTTP door."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+from vedette.cli.console import note
+from vedette.cli.job import open_backend
+from vedette.config import SERVE_API_KEY_VARIABLE, load
+from vedette.errors import CapabilityMissing
+
+
+def serve(
+    *,
+    model: str | None = None,
+    backend: str | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    api_key: str | None = None,
+    alias: str | None = None,
+    max_requests: int | None = None,
+    width: int | None = None,
+    threads: int | None = None,
+    context_tokens: int | None = None,
+    draft: str | None = None,
+    speculate: str | None = None,
+    no_tune: bool = False,
+    offline: bool | None = None,
+    quiet: bool = False,
+) -> int:
+    """Answer HTTP requests as OpenAI's API does, until SIGTERM or Ctrl-C.
+
+    Parameters
+    ----------
+    model
+        Name, hf:user/repo:QUANT or path of the weights.
+    backend
+        Who answers: local, llama-server:URL, llama-server:[PROGRAM@]MODEL, openai:URL#MODEL.
+    host
+        Address to listen on; any but this machine's own needs an API key.
+    port
+        Port to listen on; 0 is any free one.
+    api_key
+        What clients must show (Authorization: Bearer). The variable VEDETTE_SERVE_API_KEY keeps
+        it out of the list of processes.
+    alias
+        Name under which clients ask for the model.
+    max_requests
+        Most answers under way or waiting; more are refused with 429.
+    width
+        Most sequences in one batch, or requests at once to a server.
+    threads
+        CPU threads.
+    context_tokens
+        Most tokens of prompt and answer together.
+    draft
+        A smaller model of the same vocabulary that may guess tokens.
+    speculate
+        Who guesses tokens: auto, off, ngram:N, draft:N or drawn:N.
+    no_tune
+        Use the weights as downloaded, also where `vedette tune` made a faster copy of them.
+    offline
+        Never use the network.
+    quiet
+        No line for each request.
+    """
+    try:
+        from vedette.serve.app import create_app
+        from vedette.serve.options import ServeOptions, check_bind
+        from vedette.serve.run import bind, run_app, url_of
+    except ImportError as error:
+        raise CapabilityMissing(
+            f"serving needs the package {error.name}, which is not installed",
+            hint="pip install 'vedette[serve]'",
+        ) from error
+
+    settings = load(
+        model=model,
+        backend=backend,
+        host=host,
+        port=port,
+        max_requests=max_requests,
+        width=width,
+        threads=threads,
+        context_tokens=context_tokens,
+        draft=draft,
+        speculate=speculate,
+        tuned=False if no_tune else None,
+        offline=offline,
+    )
+    key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
+    check_bind(settings.host, key)
+    taken = bind(settings.host, settings.port)
+    with taken:
+        if not quiet:
+            _log_to_stderr()
+        opened = open_backend(settings, quiet=quiet)
+        try:
+            options = ServeOptions(
+                model=alias or opened.name.partition(", tuned")[0],
+                api_key=key,
+                max_requests=settings.max_requests,
+                max_body_bytes=settings.max_body_bytes,
+                deadline_s=settings.timeout_s,
+            )
+            url = url_of(taken)
+            run_app(
+                create_app(opened, options),
+                taken,
+                ready=lambda: note(f"{options.model} answers at {url}/v1"),
+            )
+        finally:
+            opened.close()
+    return 0
+
+
+def _log_to_stderr() -> None:
+    """A line for each request."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log = logging.getLogger("vedette.serve")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False

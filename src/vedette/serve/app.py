@@ -1,0 +1,91 @@
+"""The app: every route over one backend."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import JSONResponse
+
+from vedette.backends.base import Backend
+from vedette.errors import VedetteError
+from vedette.types import Json
+
+from .door import Door
+from .options import ServeOptions
+from .problems import Refusal, add_handlers
+
+
+def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI:
+    """The HTTP door over `backend`, which stays the caller's to close."""
+    options = options or ServeOptions()
+    app = FastAPI(
+        title="vedette",
+        version=version("vedette"),
+        docs_url=None,  # these pages would load scripts from elsewhere
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.add_middleware(Door, options=options)
+    add_handlers(app)
+    name = options.model or backend.name
+    app.include_router(_state(backend))
+    app.include_router(_models(backend, name))
+    return app
+
+
+def _state(backend: Backend) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/health")
+    async def health() -> dict[str, str]:
+        """The process lives."""
+        return {"status": "ok"}
+
+    @router.get("/ready")
+    async def ready() -> dict[str, str]:
+        """The backend answers: it can be asked for the tokens of a word."""
+        try:
+            await asyncio.to_thread(backend.count_tokens, "ready")
+        except VedetteError as error:
+            raise Refusal(str(error), status=503, code=error.code) from error
+        return {"status": "ok"}
+
+    return router
+
+
+def _models(backend: Backend, name: str) -> APIRouter:
+    router = APIRouter(prefix="/v1/models")
+    can = backend.capabilities
+    entry: dict[str, Json] = {
+        "id": name,
+        "object": "model",
+        "created": int(time.time()),
+        "owned_by": "vedette",
+        "meta": {"name": backend.name, "n_ctx": can.context_tokens},
+    }
+
+    @router.get("")
+    async def models() -> JSONResponse:
+        return JSONResponse({"object": "list", "data": [entry]})
+
+    @router.get("/{model:path}")
+    async def model(model: str) -> JSONResponse:
+        if model != name:
+            raise no_such_model(model, name)
+        return JSONResponse(entry)
+
+    return router
+
+
+def no_such_model(asked: str, name: str) -> Refusal:
+    """What is said to who asks for a model that is not here."""
+    return Refusal(
+        f"there is no model {asked!r} here, only {name!r}",
+        status=404,
+        code="model_not_found",
+        param="model",
+    )

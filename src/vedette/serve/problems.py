@@ -1,0 +1,115 @@
+"""Errors as OpenAI's clients read them: the one place where they get their form for the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi import Request as HttpRequest
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from vedette.errors import InputTooLong, VedetteError
+from vedette.types import Json
+
+RETRY_AFTER_S = 1
+
+_KINDS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "unavailable_error",
+    501: "not_supported_error",
+    503: "unavailable_error",
+}
+_NO_SUCH = {404: "not_found", 405: "method_not_allowed"}
+
+
+class Refusal(Exception):
+    """A request that the server itself turns away. `param` is the field that is at fault."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        code: str = "invalid_value",
+        param: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.status, self.code, self.param = message, status, code, param
+
+
+def body_of(error: VedetteError | Refusal) -> dict[str, Json]:
+    """The body of an error: `{"error": {"message", "type", "param", "code"}}`."""
+    if isinstance(error, Refusal):
+        return _body(error.status, error.message, error.code, error.param)
+    # The name that clients know, to shorten the conversation and try again.
+    code = "context_length_exceeded" if isinstance(error, InputTooLong) else error.code
+    return _body(error.http_status, str(error), code)
+
+
+def response_of(error: VedetteError | Refusal) -> JSONResponse:
+    """The whole answer to a request that ended in an error."""
+    status = error.status if isinstance(error, Refusal) else error.http_status
+    return _response(status, body_of(error))
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Give every error of this app its form, those of the framework too."""
+    app.exception_handler(VedetteError)(_own)
+    app.exception_handler(Refusal)(_own)
+    app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(HTTPException)(_of_framework)
+
+
+async def _own(_: HttpRequest, error: VedetteError | Refusal) -> JSONResponse:
+    return response_of(error)
+
+
+async def _invalid(_: HttpRequest, error: RequestValidationError) -> JSONResponse:
+    first = _deepest(error.errors())
+    # "body" is said by all of them; numbers are places in lists.
+    param = ".".join(str(part) for part in first["loc"][1:])
+    if first["type"] == "json_invalid":
+        return response_of(Refusal("the body is not valid JSON", code="invalid_json"))
+    if first["type"] == "extra_forbidden":
+        refusal = Refusal(f"there is no field {param}", code="unknown_field", param=param)
+    elif param:
+        problem = first["msg"].replace("Input should be", "it should be")
+        refusal = Refusal(f"{param}: {problem}", param=param)
+    else:
+        refusal = Refusal("the body must be a JSON object, with Content-Type: application/json")
+    return response_of(refusal)
+
+
+def _deepest(errors: Sequence[Any]) -> Any:
+    """The mistake that says most: of alternatives, the one that came furthest."""
+    return max(errors, key=lambda error: len(error["loc"]))
+
+
+async def _of_framework(request: HttpRequest, error: HTTPException) -> JSONResponse:
+    message = {
+        404: f"there is no {request.url.path}",
+        405: f"{request.url.path} does not take {request.method}",
+    }.get(error.status_code, str(error.detail))
+    code = _NO_SUCH.get(error.status_code)
+    return _response(error.status_code, _body(error.status_code, message, code), error.headers)
+
+
+def _body(status: int, message: str, code: str | None, param: str | None = None) -> dict[str, Json]:
+    kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def _response(
+    status: int, body: Mapping[str, Json], headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    more = dict(headers or {})
+    if status in (429, 503):
+        more["Retry-After"] = str(RETRY_AFTER_S)
+    if status == 401:
+        more["WWW-Authenticate"] = "Bearer"
+    return JSONResponse(body, status, more)

@@ -1,0 +1,41 @@
+"""One tiny model in process, and servers over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from openai import OpenAI
+from served import served
+
+from vedette.backends.local import LocalBackend
+from vedette.engine.options import EngineOptions
+from vedette.serve.app import create_app
+from vedette.serve.options import ServeOptions
+
+
+@pytest.fixture(scope="session")
+def tiny_backend(tiny_full) -> Iterator[LocalBackend]:
+    backend = LocalBackend(tiny_full, EngineOptions(threads=1, width=4))
+    yield backend
+    backend.close()
+
+
+@pytest.fixture(scope="session")
+def url(tiny_backend) -> Iterator[str]:
+    with served(create_app(tiny_backend, ServeOptions(model="tiny", max_tokens=12))) as address:
+        yield address
+
+
+@pytest.fixture
+def http(url) -> Iterator[httpx2.Client]:
+    """Plain HTTP, for what no library would send."""
+    with httpx2.Client(base_url=url, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+def client(url) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as opened:
+        yield opened

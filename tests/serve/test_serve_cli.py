@@ -1,0 +1,71 @@
+"""`vedette serve` as a process: what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from served import WAIT_S
+
+from vedette.cli.main import run
+
+
+@pytest.fixture
+def variables(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("VEDETTE_OFFLINE", "1")
+    monkeypatch.setenv("VEDETTE_THREADS", "1")
+    monkeypatch.setenv("VEDETTE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def process(tiny_full, variables) -> Iterator[tuple[subprocess.Popen, str]]:
+    """A server with a key from the environment, and its URL."""
+    command = [sys.executable, "-m", "vedette.cli.main", "serve", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--model", str(tiny_full), "--alias", "tiny"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"VEDETTE_SERVE_API_KEY": "k"},
+    ) as started:
+        for line in started.stderr:
+            if found := re.fullmatch(r"tiny answers at (http://127\.0\.0\.1:\d+)/v1\n", line):
+                break
+        yield started, found[1]
+        started.kill()
+
+
+def test_an_open_address_without_a_key_is_exit_code_2_and_one_sentence(variables, capfd):
+    assert run(["serve", "--host", "0.0.0.0"]) == 2
+    assert capfd.readouterr().err == (
+        "vedette: 0.0.0.0 can be reached by other machines, and there is no API key. "
+        "set VEDETTE_SERVE_API_KEY or --api-key, or listen on 127.0.0.1.\n"
+    )
+
+
+def test_a_port_that_is_taken_is_said_before_a_model_is_loaded(variables, capfd):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert run(["serve", "--port", str(port), "--model", "nowhere.gguf"]) == 2
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in capfd.readouterr().err
+
+
+def test_it_answers_with_the_key_and_ends_when_told_to(process):
+    started, url = process
+    assert httpx2.get(f"{url}/v1/models").status_code == 401
+    reply = httpx2.get(f"{url}/v1/models", headers={"authorization": "Bearer k"})
+    assert [model["id"] for model in reply.json()["data"]] == ["tiny"]
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(WAIT_S) == 0
+    lines = started.stderr.read().splitlines()
+    assert [line.split()[3:6] for line in lines] == [
+        ["GET", "/v1/models", "401"],
+        ["GET", "/v1/models", "200"],
+    ]
