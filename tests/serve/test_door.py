@@ -8,7 +8,7 @@ import httpx2
 import openai
 import pytest
 from openai import OpenAI
-from served import served
+from served import served, wait_until
 
 from vedette import errors
 from vedette.backends.none import NoModel
@@ -135,6 +135,7 @@ def test_a_fault_of_ours_is_an_error_in_the_same_form_and_tells_nothing(caplog):
 def test_each_request_is_one_log_line_with_its_id(http, caplog):
     caplog.set_level(logging.INFO, "vedette.serve")
     reply = http.get("/v1/models/tiny?q=private")
+    wait_until(lambda: caplog.records)  # it is written once the answer is out
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith(f"{reply.headers['x-request-id']} GET /v1/models/tiny 200 ")
     assert "private" not in line

@@ -13,7 +13,9 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .chat import chat_router
 from .door import Door
+from .facts import Facts
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
 
@@ -31,9 +33,10 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     )
     app.add_middleware(Door, options=options)
     add_handlers(app)
-    name = options.model or backend.name
+    facts = Facts(backend, options)
     app.include_router(_state(backend))
-    app.include_router(_models(backend, name))
+    app.include_router(_models(facts))
+    app.include_router(chat_router(facts))
     return app
 
 
@@ -57,15 +60,15 @@ def _state(backend: Backend) -> APIRouter:
     return router
 
 
-def _models(backend: Backend, name: str) -> APIRouter:
+def _models(facts: Facts) -> APIRouter:
     router = APIRouter(prefix="/v1/models")
-    can = backend.capabilities
+    backend = facts.backend
     entry: dict[str, Json] = {
-        "id": name,
+        "id": facts.model,
         "object": "model",
         "created": int(time.time()),
         "owned_by": "vedette",
-        "meta": {"name": backend.name, "n_ctx": can.context_tokens},
+        "meta": {"name": backend.name, "n_ctx": backend.capabilities.context_tokens},
     }
 
     @router.get("")
@@ -74,18 +77,7 @@ def _models(backend: Backend, name: str) -> APIRouter:
 
     @router.get("/{model:path}")
     async def model(model: str) -> JSONResponse:
-        if model != name:
-            raise no_such_model(model, name)
+        facts.check_model(model)
         return JSONResponse(entry)
 
     return router
-
-
-def no_such_model(asked: str, name: str) -> Refusal:
-    """What is said to who asks for a model that is not here."""
-    return Refusal(
-        f"there is no model {asked!r} here, only {name!r}",
-        status=404,
-        code="model_not_found",
-        param="model",
-    )

@@ -1,0 +1,107 @@
+"""Answers as server-sent events (WHATWG HTML, section 9.2), as OpenAI's clients read them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+import orjson
+from fastapi import Request as HttpRequest
+from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from vedette.errors import VedetteError
+from vedette.types import Completion, Request
+
+from .desk import Desk, events
+from .problems import body_of
+from .shapes import Shape, usage_of
+
+PING = b": still here\n\n"
+DONE = b"data: [DONE]\n\n"
+
+
+async def streamed(
+    http: HttpRequest,
+    desk: Desk,
+    requests: Sequence[Request],
+    shape: Shape,
+    *,
+    n_each: int,
+    includes_usage: bool,
+) -> Response:
+    """The stream of these answers.
+
+    It begins with the first text, so that an error before it is an HTTP error; raises what the
+    desk raises. An error after that is an event, the last one.
+    """
+    chunks = _chunks(http, desk, requests, shape, n_each, includes_usage)
+    first = await anext(chunks)
+    return _EventStream(first, chunks)
+
+
+async def _chunks(
+    http: HttpRequest,
+    desk: Desk,
+    requests: Sequence[Request],
+    shape: Shape,
+    n_each: int,
+    includes_usage: bool,
+) -> AsyncGenerator[bytes]:
+    empty: dict[str, Any] = {"usage": None} if includes_usage else {}
+    completions: dict[int, Completion] = {}
+    has_begun = False
+    try:
+        async with desk.under_way(requests) as handles:
+            async for event in events(http, handles):
+                if not has_begun:
+                    has_begun = True
+                    yield b"".join(_data(one | empty) for one in shape.opening(len(requests)))
+                if event is None:
+                    yield PING
+                    continue
+                index, what = event
+                if isinstance(what, Completion):
+                    completions[index] = what
+                    yield _data(shape.ending(index, what) | empty)
+                else:
+                    yield _data(shape.piece(index, what) | empty)
+    except VedetteError as error:
+        if not has_begun:
+            raise
+        yield _data(body_of(error))
+        return
+    if includes_usage:
+        whole = [completions[index] for index in range(len(requests))]
+        yield _data(shape.closing(usage_of(whole, n_each)))
+    yield DONE
+
+
+def _data(value: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(value) + b"\n\n"
+
+
+class _EventStream(StreamingResponse):
+    """Closes its chunks however it ends, so that nothing runs on for a client that left."""
+
+    def __init__(self, first: bytes, chunks: AsyncGenerator[bytes]) -> None:
+        super().__init__(
+            _joined(first, chunks),
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+        )
+        self._chunks = chunks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As Starlette's."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._chunks.aclose()
+
+
+async def _joined(first: bytes, chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    if first:
+        yield first
+    async for chunk in chunks:
+        yield chunk
