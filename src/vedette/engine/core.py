@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -254,6 +254,32 @@ class EngineCore:
         """Tokens of a plain text. Raises `EngineFailed` when the engine is closed."""
         with self._in_use():
             return self.tokenizer.count(text)
+
+    def tokenize(
+        self, text: str, *, special: bool = False, add_bos: bool = False
+    ) -> list[tuple[int, bytes]]:
+        """The tokens of a text, ids and bytes; see `Tokenizer.encode_text`.
+
+        Raises `EngineFailed` when the engine is closed.
+        """
+        with self._in_use():
+            ids = self.tokenizer.encode_text(text, special=special, add_bos=add_bos)
+            return [(token, self.tokenizer.special_piece(token)) for token in ids]
+
+    def detokenize(self, tokens: Iterable[int]) -> str:
+        """The text of tokens, control tokens by their spelling, broken characters as U+FFFD.
+
+        Raises `InputError` for a number that is no token, `EngineFailed` when the engine is closed.
+        """
+        with self._in_use():
+            pieces = []
+            for token in tokens:
+                if not 0 <= token < self.tokenizer.n_vocab:
+                    raise InputError(
+                        f"{token} is no token: they are 0 to {self.tokenizer.n_vocab - 1}"
+                    )
+                pieces.append(self.tokenizer.special_piece(token))
+            return b"".join(pieces).decode("utf-8", "replace")
 
     def close(self) -> None:
         """End the loop and free the memory; requests under way fail with `Cancelled`."""

@@ -79,9 +79,13 @@ class Tokenizer:
         """Tokens of a plain text."""
         return len(self._model.tokenize(text))
 
-    def encode_text(self, text: str) -> list[int]:
-        """Token ids of a plain text, without template."""
-        return self._model.tokenize(text)
+    def encode_text(self, text: str, *, special: bool = False, add_bos: bool = False) -> list[int]:
+        """Token ids of a text, without template; `special` reads control tokens' spellings as such.
+
+        With `add_bos` the token that the model's prompts start with stands first, if there is one.
+        """
+        bos = add_bos and self._model.adds_bos
+        return self._model.tokenize(text, special=special, add_bos=bos)
 
     def special_piece(self, token: int) -> bytes:
         """Bytes of one token, a control token by its name."""

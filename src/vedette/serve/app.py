@@ -14,10 +14,13 @@ from vedette.errors import VedetteError
 from vedette.types import Json
 
 from .chat import chat_router
+from .completions import completion_router
 from .door import Door
+from .embeddings import embedding_router
 from .facts import Facts
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
+from .tokens import token_router
 
 
 def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI:
@@ -37,6 +40,9 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     app.include_router(_state(backend))
     app.include_router(_models(facts))
     app.include_router(chat_router(facts))
+    app.include_router(completion_router(facts))
+    app.include_router(embedding_router(facts))
+    app.include_router(token_router(facts))
     return app
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
 from vedette.types import Completion, TokenLogprob
@@ -98,6 +99,47 @@ class ChatShape:
         return self._named.with_choices(choice)
 
 
+class TextShape:
+    """Implements `Shape` for `/v1/completions`."""
+
+    def __init__(self, model: str, *, logprobs: bool = False) -> None:
+        self._named = _Named("cmpl", "text_completion", model)
+        self._logprobs = logprobs
+
+    def whole(self, completions: Sequence[Completion], n_each: int) -> Object:
+        """See `Shape`."""
+        choices = [
+            {
+                "index": index,
+                "text": completion.text,
+                "logprobs": _columns(completion.logprobs) if self._logprobs else None,
+                "finish_reason": reason_of(completion),
+            }
+            for index, completion in enumerate(completions)
+        ]
+        return self._named.with_choices(*choices, usage=usage_of(completions, n_each))
+
+    def opening(self, n: int) -> list[Object]:
+        """See `Shape`: there is nothing to say before the text."""
+        return []
+
+    def piece(self, index: int, text: str) -> Object:
+        """See `Shape`."""
+        return self._chunk(index, text)
+
+    def ending(self, index: int, completion: Completion) -> Object:
+        """See `Shape`."""
+        return self._chunk(index, "", reason_of(completion))
+
+    def closing(self, usage: Object) -> Object:
+        """See `Shape`."""
+        return self._named.with_choices(usage=usage)
+
+    def _chunk(self, index: int, text: str, reason: str | None = None) -> Object:
+        choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
+        return self._named.with_choices(choice)
+
+
 def reason_of(completion: Completion) -> str:
     """Why it ended; one that was brought to a legal end within its budget was cut by length."""
     return "length" if completion.cut == "budget" else completion.finish_reason
@@ -113,6 +155,17 @@ def usage_of(completions: Sequence[Completion], n_each: int) -> Object:
         "completion_tokens": n_answer,
         "total_tokens": n_prompt + n_answer,
         "prompt_tokens_details": {"cached_tokens": sum(usage.cached_tokens for usage in prompts)},
+    }
+
+
+def _columns(tokens: Sequence[TokenLogprob]) -> Object:
+    """Log-probabilities as text completions have them; offsets are in characters."""
+    texts = [one.text for one in tokens]
+    return {
+        "tokens": texts,
+        "token_logprobs": [one.logprob for one in tokens],
+        "top_logprobs": None,
+        "text_offset": [0, *accumulate(map(len, texts))][: len(texts)],
     }
 
 

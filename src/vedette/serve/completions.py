@@ -1,0 +1,85 @@
+"""`POST /v1/completions`: text that goes on, without a chat template."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fastapi import APIRouter
+from fastapi import Request as HttpRequest
+from fastapi.responses import JSONResponse, Response
+
+from vedette.types import Completion, Prompt, Request
+
+from .facts import Facts
+from .fields import NO_BIAS, PENALTIES, AnswerFields
+from .problems import Refusal
+from .shapes import TextShape
+from .stream import streamed
+
+
+class CompletionBody(AnswerFields):
+    """The body of a text completion."""
+
+    prompt: str | list[str]
+    logprobs: int | None = None
+    refused: ClassVar = {
+        **PENALTIES,
+        "logit_bias": NO_BIAS,
+        "suffix": (("",), "text is written at the end only"),
+        "echo": ((False,), "an answer does not repeat its prompt"),
+        "best_of": ((1,), "every answer is given; ask for n"),
+    }
+
+    def requests(self, facts: Facts) -> list[Request]:
+        """`n` for each prompt, in the order of the choices. Raises `Refusal`."""
+        facts.check_model(self.model)
+        if self.logprobs:
+            raise Refusal(
+                "logprobs above 0 asks for tokens that are not in the answer, of which the engine "
+                "does not tell; give 0",
+                code="unsupported_parameter",
+                param="logprobs",
+            )
+        if self.logprobs is not None and self.stream:
+            raise Refusal(
+                "logprobs come with whole answers; leave stream out",
+                code="unsupported_parameter",
+                param="logprobs",
+            )
+        prompts = [self.prompt] if isinstance(self.prompt, str) else self.prompt
+        if not prompts:
+            raise Refusal("prompt: there is none in the list", param="prompt")
+        constraint = self.constraint()
+        return [
+            Request(
+                prompt=Prompt(raw=prompt),
+                constraint=constraint,
+                max_tokens=facts.max_tokens(self.max_tokens),
+                sampling=sampling,
+                stop=self.stops,
+                logprobs=self.logprobs is not None,
+                deadline_s=facts.deadline_s,
+            )
+            for prompt in prompts
+            for sampling in self.samplings()
+        ]
+
+
+def completion_router(facts: Facts) -> APIRouter:
+    """The route, over a server's backend."""
+    router = APIRouter()
+
+    @router.post("/v1/completions", response_model=None)
+    async def complete(body: CompletionBody, http: HttpRequest) -> Response:
+        includes_usage = body.includes_usage
+        requests = body.requests(facts)
+        shape = TextShape(facts.model, logprobs=body.logprobs is not None)
+        n_each = body.n or 1
+        if body.stream:
+            return await streamed(
+                http, facts.desk, requests, shape, n_each=n_each, includes_usage=includes_usage
+            )
+        completions = await facts.desk.answers(http, requests, Completion)
+        return JSONResponse(shape.whole(completions, n_each))
+
+    return router
