@@ -16,6 +16,7 @@ from vedette.serve.options import ServeOptions
 from vedette.serve.shapes import reason_of
 from vedette.types import Completion, Usage
 
+NAMED = ServeOptions(model="tiny")
 HELLO = [{"role": "user", "content": "hello 世界"}]
 SCHEMA = {
     "type": "object",
@@ -256,13 +257,15 @@ def test_an_error_before_the_first_text_is_an_http_error(client):
 class Failing:
     """A backend whose answers break after their first text."""
 
-    def __init__(self, backend) -> None:
+    def __init__(self, backend, error) -> None:
         self._backend = backend
+        self._error = error
 
     def __getattr__(self, name):
         return getattr(self._backend, name)
 
     def submit(self, request):
+        error = self._error
         handle = self._backend.submit(request)
 
         class Broken:
@@ -270,13 +273,13 @@ class Failing:
 
             def __iter__(self):
                 yield next(iter(handle))
-                raise ConstraintFailed("it broke")
+                raise error
 
         return Broken()
 
 
 def test_an_error_within_a_stream_is_its_last_event(tiny_backend):
-    with served(create_app(Failing(tiny_backend), ServeOptions(model="tiny"))) as url:
+    with served(create_app(Failing(tiny_backend, ConstraintFailed("it broke")), NAMED)) as url:
         client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
         stream = ask(client, stream=True)
         assert next(stream).choices[0].delta.role == "assistant"
@@ -328,3 +331,43 @@ def test_a_client_that_leaves_frees_its_place(tiny_backend, stream):
                 == 200
             )
         )
+
+
+def test_more_answers_than_there_are_places(tiny_backend, http):
+    """Where all come at once they are refused; else they come in turns."""
+    options = ServeOptions(model="tiny", max_requests=2)
+    with served(create_app(tiny_backend, options)) as url, httpx2.Client(base_url=url) as few:
+        body = {"model": "tiny", "messages": HELLO, "max_tokens": 2, "temperature": 1.0, "n": 3}
+        reply = few.post("/v1/chat/completions", json={**body, "stream": True})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_input")
+        assert len(few.post("/v1/chat/completions", json=body).json()["choices"]) == 3
+        many = {"model": "tiny", "input": [f"text {i}" for i in range(5)]}
+        assert len(few.post("/v1/embeddings", json=many).json()["data"]) == 5
+
+
+def test_text_that_is_no_unicode_ends_in_no_fault(http):
+    half = json.loads('"\\ud800"')
+    broken = [
+        ("/v1/chat/completions", {"model": half, "messages": HELLO}),
+        ("/v1/chat/completions", {"model": "tiny", "messages": HELLO, half: 1}),
+        (
+            "/v1/chat/completions",
+            {"model": "tiny", "messages": HELLO, "json_schema": {"const": half}},
+        ),
+        ("/apply-template", {"messages": [{"role": "user", "content": half}]}),
+    ]
+    headers = {"content-type": "application/json"}
+    codes = [
+        http.post(path, content=json.dumps(body), headers=headers).status_code
+        for path, body in broken
+    ]
+    assert codes == [404, 400, 400, 200]
+
+
+def test_a_fault_within_a_stream_is_told_without_its_reason(tiny_backend, caplog):
+    with served(create_app(Failing(tiny_backend, ValueError("secret")), NAMED)) as url:
+        body = {"model": "tiny", "messages": HELLO, "stream": True}
+        reply = httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=30)
+    assert '"code":"internal_error"' in reply.text
+    assert "secret" not in reply.text
+    assert "secret" in caplog.text

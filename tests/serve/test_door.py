@@ -81,6 +81,8 @@ def test_every_error_has_its_status_and_form(kind):
     assert body["param"] is None
     is_long = kind is errors.InputTooLong
     assert body["code"] == ("context_length_exceeded" if is_long else kind.code)
+    once = kind.http_status >= 500 and not kind.retryable
+    assert once == ("x-should-retry" in response_of(error).headers)
     assert (kind.http_status == 429) == ("retry-after" in response_of(error).headers)
 
 
@@ -108,6 +110,7 @@ def test_a_web_page_cannot_reach_a_server_without_key_by_a_name_of_its_own(http)
     reply = http.get("/v1/models", headers={"host": "evil.example:9931"})
     assert reply.status_code == 403
     assert error_of(reply)["code"] == "wrong_host"
+    assert http.get("/v1/models", headers={"host": "[::1"}).status_code == 403
     for host in ("localhost:1", "127.0.0.1", "[::1]:9931"):
         assert http.get("/v1/models", headers={"host": host}).status_code == 200
 
@@ -134,10 +137,10 @@ def test_a_fault_of_ours_is_an_error_in_the_same_form_and_tells_nothing(caplog):
 
 def test_each_request_is_one_log_line_with_its_id(http, caplog):
     caplog.set_level(logging.INFO, "vedette.serve")
-    reply = http.get("/v1/models/tiny?q=private")
+    reply = http.get("/v1/models/tiny%0Ax?q=private")
     wait_until(lambda: caplog.records)  # it is written once the answer is out
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line.startswith(f"{reply.headers['x-request-id']} GET /v1/models/tiny 200 ")
+    assert line.startswith(f"{reply.headers['x-request-id']} GET /v1/models/tiny%0Ax 404 ")
     assert "private" not in line
 
 

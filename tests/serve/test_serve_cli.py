@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
+from openai import APIConnectionError, OpenAI
 from served import WAIT_S
 
 from vedette.cli.main import run
@@ -69,3 +70,18 @@ def test_it_answers_with_the_key_and_ends_when_told_to(process):
         ["GET", "/v1/models", "401"],
         ["GET", "/v1/models", "200"],
     ]
+
+
+def test_an_answer_under_way_is_finished_before_the_end(process):
+    started, url = process
+    with OpenAI(base_url=f"{url}/v1", api_key="k", max_retries=0) as client:
+        stream = client.completions.create(
+            model="tiny", prompt="level", max_tokens=1500, stream=True
+        )
+        next(stream)
+        started.send_signal(signal.SIGTERM)
+        *_, last = stream
+        assert last.choices[0].finish_reason == "length"
+        assert started.wait(WAIT_S) == 0
+        with pytest.raises(APIConnectionError):
+            client.models.list()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeAlias, TypeVar, cast
 
 from fastapi import Request as HttpRequest
 
 from vedette.backends.base import Backend, Handle, Result
-from vedette.errors import Cancelled, Overloaded
+from vedette.errors import Cancelled, InputError, Overloaded
 from vedette.types import AnyRequest, Completion
 
 T = TypeVar("T")
@@ -31,15 +31,12 @@ class Desk:
         self._most = most
         self.n_under_way = 0
 
-    @asynccontextmanager
-    async def under_way(
-        self, requests: Sequence[AnyRequest]
-    ) -> AsyncIterator[list[Handle[Result]]]:
-        """Their handles; what has no answer when the block is left is cancelled.
-
-        Raises `Overloaded`, and what `Backend.submit` raises: then none is under way.
-        """
-        n = len(requests)
+    @contextmanager
+    def _places(self, n: int) -> Iterator[None]:
+        if n > self._most:
+            raise InputError(
+                f"{n} answers are asked for at once, and this server gives at most {self._most}"
+            )
         if self.n_under_way + n > self._most:
             raise Overloaded(
                 f"{self.n_under_way} answers are under way, {n} more are asked for, and at most "
@@ -47,6 +44,28 @@ class Desk:
                 hint="try again later",
             )
         self.n_under_way += n
+        try:
+            yield
+        finally:
+            self.n_under_way -= n
+
+    @asynccontextmanager
+    async def under_way(
+        self, requests: Sequence[AnyRequest]
+    ) -> AsyncIterator[list[Handle[Result]]]:
+        """Their handles; what has no answer when the block is left is cancelled.
+
+        Raises `InputError` for more than there are places for, `Overloaded` where these are taken,
+        and what `Backend.submit` raises: then none is under way.
+        """
+        with self._places(len(requests)):
+            async with self._submitted(requests) as handles:
+                yield handles
+
+    @asynccontextmanager
+    async def _submitted(
+        self, requests: Sequence[AnyRequest]
+    ) -> AsyncIterator[list[Handle[Result]]]:
         handles: list[Handle[Result]] = []
         # The overloads of `submit` take one kind of request each, and this is any.
         submit = cast(Callable[[AnyRequest], Handle[Result]], self._backend.submit)
@@ -55,16 +74,22 @@ class Desk:
                 handles.append(await asyncio.to_thread(submit, request))
             yield handles
         finally:
-            self.n_under_way -= n
             for handle in handles:
                 handle.cancel()
 
     async def answers(
         self, http: HttpRequest, requests: Sequence[AnyRequest], kind: type[R]
     ) -> list[R]:
-        """All answers, in order. Raises what one of them raises; `Cancelled` if the client left."""
-        async with self.under_way(requests) as handles:
-            results = await _while_there(http, _all(handles))
+        """All answers, in order; of many requests, so many at once as the backend is wide.
+
+        Raises what one of them raises, `Overloaded`, and `Cancelled` if the client left.
+        """
+        n_at_once = min(len(requests), self._backend.width, self._most)
+        results: list[Result] = []
+        with self._places(n_at_once):
+            for at in range(0, len(requests), n_at_once):
+                async with self._submitted(requests[at : at + n_at_once]) as handles:
+                    results += await _while_there(http, _all(handles))
         return [result for result in results if isinstance(result, kind)]
 
 

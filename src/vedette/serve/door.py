@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .options import ServeOptions, is_loopback
-from .problems import Refusal, response_of
+from .problems import OWN_FAULT, Refusal, response_of
 
 OPEN_PATHS = ("/health", "/ready")
 
@@ -51,7 +51,7 @@ class Door:
                 refusal = error
             else:
                 _log.exception("request %s failed by a fault of vedette", visit.id)
-                refusal = Refusal("a fault of the server", status=500, code="internal_error")
+                refusal = OWN_FAULT
             if visit.status is None:
                 await response_of(refusal)(scope, receive, visit.send)
             elif not isinstance(error, Refusal):
@@ -62,7 +62,11 @@ class Door:
         if self._options.api_key:
             return
         host = headers.get("host", "")
-        if not is_loopback(urlsplit(f"//{host}").hostname or ""):
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:  # a bracket without its other
+            name = ""
+        if not is_loopback(name):
             raise Refusal(
                 f"the host {host!r} is not this machine; a server without an API key is for this "
                 "machine only",
@@ -76,7 +80,7 @@ class Door:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         shown = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
         # In constant time: how long a refusal takes says nothing about the key.
-        if not hmac.compare_digest(shown.encode(), self._options.api_key.encode()):
+        if not hmac.compare_digest(shown.encode("latin-1"), self._options.api_key.encode()):
             raise Refusal(
                 "the API key is wrong" if shown else "an API key is needed: Authorization: Bearer",
                 status=401,
@@ -130,7 +134,7 @@ class _Visit:
             "%s %s %s %s %.0f ms",
             self.id,
             self._scope["method"],
-            self._scope["path"],
+            self._scope["raw_path"].decode("ascii", "replace"),  # escaped, so one line stays one
             self.status or "gone",
             (time.monotonic() - self._began) * 1000,
         )

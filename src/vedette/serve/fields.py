@@ -83,7 +83,7 @@ class AnswerFields(Body):
     max_tokens: Annotated[int | None, Field(ge=1)] = None
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
     top_p: Annotated[float | None, Field(gt=0, le=1)] = None
-    top_k: Annotated[int | None, Field(ge=0)] = None
+    top_k: Annotated[int | None, Field(ge=0, le=1_000_000)] = None
     min_p: Annotated[float | None, Field(ge=0, le=1)] = None
     repeat_penalty: Annotated[float | None, Field(gt=0)] = None
     seed: int | None = None
@@ -144,8 +144,11 @@ class AnswerFields(Body):
 
 
 def schema_constraint(schema: dict[str, Any]) -> Constraint:
-    """A JSON Schema as a constraint."""
-    return Constraint("json_schema", orjson.dumps(schema).decode())
+    """A JSON Schema as a constraint. Raises `Refusal` for what is no JSON by RFC 8259."""
+    try:
+        return Constraint("json_schema", orjson.dumps(schema).decode())
+    except orjson.JSONEncodeError as error:
+        raise Refusal(f"the schema cannot be written as JSON: {error}") from error
 
 
 PENALTIES: Mapping[str, tuple[tuple[Json, ...], str]] = dict.fromkeys(

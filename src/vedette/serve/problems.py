@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,6 +43,18 @@ class Refusal(Exception):
         self.message, self.status, self.code, self.param = message, status, code, param
 
 
+OWN_FAULT = Refusal("a fault of the server", status=500, code="internal_error")
+"""All that is told of a mistake in vedette; its log has the rest."""
+
+
+class AsciiJson(JSONResponse):
+    """JSON that may hold what a client sent: also half a surrogate pair can be written so."""
+
+    def render(self, content: Any) -> bytes:
+        """As Starlette's, with escapes."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
 def body_of(error: VedetteError | Refusal) -> dict[str, Json]:
     """The body of an error: `{"error": {"message", "type", "param", "code"}}`."""
     if isinstance(error, Refusal):
@@ -53,8 +66,12 @@ def body_of(error: VedetteError | Refusal) -> dict[str, Json]:
 
 def response_of(error: VedetteError | Refusal) -> JSONResponse:
     """The whole answer to a request that ended in an error."""
-    status = error.status if isinstance(error, Refusal) else error.http_status
-    return _response(status, body_of(error))
+    if isinstance(error, Refusal):
+        return _response(error.status, body_of(error))
+    # Clients try again after every 5xx, also where the next try must end the same.
+    once = error.http_status >= 500 and not error.retryable
+    headers = {"x-should-retry": "false"} if once else {}
+    return _response(error.http_status, body_of(error), headers)
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -112,4 +129,4 @@ def _response(
         more["Retry-After"] = str(RETRY_AFTER_S)
     if status == 401:
         more["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(body, status, more)
+    return AsciiJson(body, status, more)

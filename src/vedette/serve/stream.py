@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
@@ -14,11 +15,13 @@ from vedette.errors import VedetteError
 from vedette.types import Completion, Request
 
 from .desk import Desk, events
-from .problems import body_of
+from .problems import OWN_FAULT, body_of
 from .shapes import Shape, usage_of
 
 PING = b": still here\n\n"
 DONE = b"data: [DONE]\n\n"
+
+_log = logging.getLogger(__name__)
 
 
 async def streamed(
@@ -70,6 +73,12 @@ async def _chunks(
         if not has_begun:
             raise
         yield _data(body_of(error))
+        return
+    except Exception:
+        if not has_begun:
+            raise
+        _log.exception("a stream broke off by a fault of vedette")
+        yield _data(body_of(OWN_FAULT))
         return
     if includes_usage:
         whole = [completions[index] for index in range(len(requests))]

@@ -19,6 +19,7 @@ from vedette.types import Prompt, Request
 from .chat import ChatMessage
 from .facts import Facts
 from .fields import Body
+from .problems import AsciiJson
 
 
 class TokenizeBody(Body):
@@ -71,7 +72,7 @@ def token_router(facts: Facts) -> APIRouter:
             raise CapabilityMissing("the chat template is the server's secret")
         prompt = Prompt(messages=tuple(message.message() for message in body.messages))
         shown = await asyncio.to_thread(facts.backend.show_prompt, Request(prompt=prompt))
-        return JSONResponse({"prompt": shown})
+        return AsciiJson({"prompt": shown})
 
     return router
 
