@@ -149,6 +149,10 @@ def test_logprobs_are_those_of_the_answers_tokens(client):
         ({"temperature": "hot"}, "temperature"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": None}]}, "messages.0.content"),
+        ({"messages": [{"role": "user", "content": []}]}, "messages.0.content"),
+        ({"stop": ""}, "stop"),
+        ({"stop": ["a", ""]}, "stop.1"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role"),
         ({"messages": [{"role": "user", "content": "x", "colour": 1}]}, "messages.0.colour"),
     ],
@@ -179,11 +183,20 @@ def test_errors_of_the_backend_have_their_status(client, http):
     assert refused.value.code
     with pytest.raises(openai.NotFoundError):
         client.chat.completions.create(model="gpt-5", messages=HELLO)
-    for content in (b"{", b"[]", b""):
+    deep = b"[" * 100_000
+    for content in (b"{", b"[]", b"", b"\xff", deep):
         headers = {"content-type": "application/json"}
         reply = http.post("/v1/chat/completions", content=content, headers=headers)
         assert reply.status_code == 400, reply.text
         assert reply.json()["error"]["type"] == "invalid_request_error"
+
+
+def test_a_form_of_a_web_page_is_not_taken_for_json(http):
+    """Such a request can be sent from any page, without asking this server first."""
+    body = json.dumps({"model": "tiny", "messages": HELLO})
+    reply = http.post("/v1/chat/completions", content=body, headers={"content-type": "text/plain"})
+    assert reply.status_code == 400
+    assert "Content-Type: application/json" in reply.json()["error"]["message"]
 
 
 def test_a_stream_is_the_answer_in_pieces(client):

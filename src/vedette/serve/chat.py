@@ -35,7 +35,7 @@ class ChatMessage(Body):
     """A turn of a chat. What an assistant's turn has beside its text may be sent back empty."""
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[TextPart]
+    content: str | Annotated[list[TextPart], Field(min_length=1)]
     refused: ClassVar = {
         "name": ((), "chat templates know no names"),
         "tool_calls": (([],), NO_TOOLS),

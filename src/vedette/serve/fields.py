@@ -13,7 +13,7 @@ from vedette.types import Constraint, Json, Sampling
 
 from .problems import Refusal
 
-Stop = str | list[str] | None
+StopText = Annotated[str, Field(min_length=1)]
 MOST_CHOICES = 128
 
 
@@ -88,7 +88,7 @@ class AnswerFields(Body):
     repeat_penalty: Annotated[float | None, Field(gt=0)] = None
     seed: int | None = None
     n: Annotated[int | None, Field(ge=1, le=MOST_CHOICES)] = None
-    stop: Stop = None
+    stop: StopText | list[StopText] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     response_format: ResponseFormat | None = None

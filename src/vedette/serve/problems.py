@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ _KINDS = {
     501: "not_supported_error",
     503: "unavailable_error",
 }
+_TRIED_TYPE = re.compile(r"str|constrained-str|list\[.*\]")
 _NO_SUCH = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -45,6 +47,9 @@ class Refusal(Exception):
 
 OWN_FAULT = Refusal("a fault of the server", status=500, code="internal_error")
 """All that is told of a mistake in vedette; its log has the rest."""
+
+
+NO_JSON = Refusal("the body is not valid JSON", code="invalid_json")
 
 
 class AsciiJson(JSONResponse):
@@ -88,10 +93,12 @@ async def _own(_: HttpRequest, error: VedetteError | Refusal) -> JSONResponse:
 
 async def _invalid(_: HttpRequest, error: RequestValidationError) -> JSONResponse:
     first = _deepest(error.errors())
-    # "body" is said by all of them; numbers are places in lists.
-    param = ".".join(str(part) for part in first["loc"][1:])
+    # "body" is said by all of them; numbers are places in lists; which of several types was tried
+    # is nothing that the client has written.
+    parts = (str(part) for part in first["loc"][1:])
+    param = ".".join(part for part in parts if not _TRIED_TYPE.fullmatch(part))
     if first["type"] == "json_invalid":
-        return response_of(Refusal("the body is not valid JSON", code="invalid_json"))
+        return response_of(NO_JSON)
     if first["type"] == "extra_forbidden":
         refusal = Refusal(f"there is no field {param}", code="unknown_field", param=param)
     elif param:
@@ -108,6 +115,8 @@ def _deepest(errors: Sequence[Any]) -> Any:
 
 
 async def _of_framework(request: HttpRequest, error: HTTPException) -> JSONResponse:
+    if error.status_code == 400:  # what FastAPI says of JSON too deep to be read
+        return response_of(NO_JSON)
     message = {
         404: f"there is no {request.url.path}",
         405: f"{request.url.path} does not take {request.method}",
