@@ -58,6 +58,24 @@ def test_a_port_that_is_taken_is_said_before_a_model_is_loaded(variables, capfd)
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in capfd.readouterr().err
 
 
+def test_an_empty_key_is_refused(variables, capfd):
+    assert run(["serve", "--api-key", ""]) == 2
+    assert "--api-key is empty" in capfd.readouterr().err
+
+
+def test_without_its_extra_it_says_what_to_install(variables):
+    code = (
+        "import sys; sys.modules['uvicorn'] = None;"
+        "from vedette.cli.main import run; sys.exit(run(['serve']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "vedette: serving needs the package uvicorn, which is not installed. "
+        "pip install 'vedette[serve]'.\n",
+    )
+
+
 def test_it_answers_with_the_key_and_ends_when_told_to(process):
     started, url = process
     assert httpx2.get(f"{url}/v1/models").status_code == 401

@@ -9,7 +9,9 @@ import sys
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
 from vedette.config import SERVE_API_KEY_VARIABLE, load
-from vedette.errors import CapabilityMissing
+from vedette.errors import CapabilityMissing, InputError
+
+EXTRA = ("fastapi", "starlette", "uvicorn")
 
 
 def serve(
@@ -70,7 +72,9 @@ def serve(
         from vedette.serve.app import create_app
         from vedette.serve.options import ServeOptions, check_bind
         from vedette.serve.run import bind, run_app, url_of
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRA:
+            raise
         raise CapabilityMissing(
             f"serving needs the package {error.name}, which is not installed",
             hint="pip install 'vedette[serve]'",
@@ -90,6 +94,8 @@ def serve(
         tuned=False if no_tune else None,
         offline=offline,
     )
+    if api_key == "":
+        raise InputError("--api-key is empty", hint="leave it out, or give a key")
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
     check_bind(settings.host, key)
     taken = bind(settings.host, settings.port)
