@@ -384,3 +384,12 @@ def test_a_fault_within_a_stream_is_told_without_its_reason(tiny_backend, caplog
     assert '"code":"internal_error"' in reply.text
     assert "secret" not in reply.text
     assert "secret" in caplog.text
+
+
+def test_an_answer_that_takes_too_long_is_504_and_not_tried_again(tiny_backend):
+    options = ServeOptions(model="tiny", deadline_s=0.05)
+    with served(create_app(tiny_backend, options)) as url:
+        body = {"model": "tiny", "messages": HELLO, "max_tokens": 3500}
+        reply = httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=30)
+    assert (reply.status_code, reply.headers["x-should-retry"]) == (504, "false")
+    assert reply.json()["error"]["code"] == "deadline_exceeded"
