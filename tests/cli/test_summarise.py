@@ -36,6 +36,14 @@ def test_one_file_is_answered_with_text_and_what_is_wrong_with_it_on_stderr(here
     assert "these are the text's own" in said.err
 
 
+def test_a_long_text_tells_how_far_it_is_read(here, capfd, monkeypatch):
+    monkeypatch.setattr("vedette.cli.summarise.PARTS_EVERY_S", 0.0)
+    assert run(["summarise", "in.txt", "--words", "20", "--chunk-tokens", "300"]) == 0
+    assert " parts read" in capfd.readouterr().err
+    assert run(["summarise", "in.txt", "--words", "20", "--chunk-tokens", "300", "--quiet"]) == 0
+    assert " parts read" not in capfd.readouterr().err
+
+
 def test_rows_and_files_with_an_output_are_a_job(here, capfd):
     assert run(["summarise", "in.txt", "--words", "20", "--out", "out.jsonl", "--quiet"]) == 0
     (line,) = map(json.loads, (here / "out.jsonl").read_text("utf-8").splitlines())

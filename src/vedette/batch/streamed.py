@@ -17,11 +17,13 @@ def stream_item(
     *,
     is_last: Callable[[Sequence[Ask]], bool],
     on_text: Callable[[str], None],
+    on_part: Callable[[int, int], None] | None = None,
 ) -> Answer:
     """Drive one item to its answer.
 
     Where `is_last` says so of a step, `on_text` is given the text of its one request so far, each
-    time that there is more of it. Raises the `VedetteError` that says why there is no answer.
+    time that there is more of it. `on_part` is told how many of a step's requests are done, of how
+    many. Raises the `VedetteError` that says why there is no answer.
     """
     # Its overloads take one kind of request each, and this is any.
     submit = cast(Callable[[Ask], Handle[Result]], backend.submit)
@@ -35,7 +37,12 @@ def stream_item(
                 for piece in handles[0]:
                     text += piece
                     on_text(text)
-            asks = steps.send([handle.result() for handle in handles])
+            results = []
+            for n_done, handle in enumerate(handles, start=1):
+                results.append(handle.result())
+                if on_part is not None:
+                    on_part(n_done, len(handles))
+            asks = steps.send(results)
     except StopIteration as end:
         answer: Answer = end.value
         return answer

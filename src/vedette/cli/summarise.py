@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -88,7 +89,14 @@ def _print_one(task: Summarise, item: Item, options: JobOptions) -> int:
     backend = open_backend(settings_of(options), quiet=options.quiet)
     try:
         out = _Sentences(task.keeper(item.text, backend))
-        answer = stream_item(task, item, backend, is_last=task.is_last, on_text=out.more)
+        answer = stream_item(
+            task,
+            item,
+            backend,
+            is_last=task.is_last,
+            on_text=out.more,
+            on_part=_Parts(quiet=options.quiet).done,
+        )
     finally:
         backend.close()
     value = cast("dict[str, Json] | None", answer.value)
@@ -96,6 +104,23 @@ def _print_one(task: Summarise, item: Item, options: JobOptions) -> int:
     if value:
         _tell(value, quiet=options.quiet)
     return 0
+
+
+PARTS_EVERY_S = 5.0
+
+
+class _Parts:
+    """Says now and then how far a long text is read."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._last_s = time.monotonic()
+
+    def done(self, n_done: int, n_all: int) -> None:
+        """So many parts of all are read."""
+        if n_all > 1 and time.monotonic() - self._last_s >= PARTS_EVERY_S:
+            self._last_s = time.monotonic()
+            note(f"{n_done} of {n_all} parts read", quiet=self._quiet)
 
 
 class _Sentences:
