@@ -4,11 +4,12 @@
         [--temperature 1]
 
 On a tiny model of random weights (the one of the tests), with a constraint, penalties and top-p.
-At temperature 1 it has a handful of answers, at 4 some hundred. `draft` and `drawn` guess with
-another random model, `itself` with the same one. A request is asked with so many seeds, three
-tokens each, without guesses and with; the two samples of texts are compared. A p-value is the
-chance of a difference as large as seen where there is none: of ten sources one below 0.1 is to be
-expected.
+The prompt has every two digits once, so that n-grams always find something, and the answer is
+four digits, of which some twenty come. `draft` and `drawn` guess with another random model,
+`itself` with the same one. A request is asked with so many seeds, without guesses and with; the
+two samples of texts are compared. A p-value is the chance of a difference as large as seen where
+there is none: of ten sources one below 0.1 is to be expected. Exit code 1 if a source guessed
+nothing right, as it says nothing then.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from vedette.types import Constraint, Prompt, Request, Sampling
 SOURCES = ("ngram:1", "ngram:4", "draft:1", "draft:3", "drawn:1", "drawn:3", "itself drawn:3")
 LEAST_EXPECTED = 10
 WIDTH = 16
+PAIRS = "".join(f"{a}{b}" for a in range(10) for b in range(a, 10)) + "0"
 REQUEST = Request(
-    prompt=Prompt(raw="0120120120120"),
-    constraint=Constraint("regex", "[0-9]{3}"),
-    max_tokens=4,
+    prompt=Prompt(raw=PAIRS),
+    constraint=Constraint("regex", "[0-9]{4}"),
+    max_tokens=5,
     sampling=Sampling(
         temperature=1.0, top_k=0, top_p=0.9, min_p=0.0, repeat_penalty=1.2, repeat_last_tokens=4
     ),
@@ -102,6 +104,7 @@ def main() -> int:
     options = parser.parse_args()
     n, temperature = options.samples, options.temperature
     rows = []
+    says_nothing = False
     with tempfile.TemporaryDirectory() as folder:
         target = build_tiny("full", Path(folder) / "target.gguf")
         other = build_tiny("full", Path(folder) / "draft.gguf", seed=9)
@@ -112,6 +115,7 @@ def main() -> int:
             with EngineCore(target, settings) as engine:
                 plain = draw(engine, "off", n, 2 * n_source * n, temperature)
                 guessed = draw(engine, policy, n, (2 * n_source + 1) * n, temperature)
+            says_nothing |= not guessed.right
             chi, degrees = chi_square(plain.counts, guessed.counts)
             say(f"{name}: {chi:.1f} at {degrees} degrees of freedom")
             share = f"{guessed.right / guessed.guessed:.0%}" if guessed.guessed else "-"
@@ -120,7 +124,7 @@ def main() -> int:
                 [name, f"{guessed.guessed:,}", share, f"{chi:.0f}", str(degrees), f"{p:.3f}"]
             )
     print(table(["source", "guesses", "right", "chi-square", "degrees", "p"], rows))
-    return 0
+    return int(says_nothing)
 
 
 if __name__ == "__main__":
