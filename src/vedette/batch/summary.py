@@ -75,7 +75,9 @@ class Summary:
             return f"interrupted: {rows} rows are written; run the same command again to go on"
         if self.nothing_to_do:
             return f"nothing to do: all {self.items:,} rows were answered before"
-        return f"{self.items:,} rows done" if self.items else "nothing to do: there are no rows"
+        if not self.items:
+            return "nothing to do: there are no rows"
+        return "1 row done" if self.items == 1 else f"{self.items:,} rows done"
 
     @property
     def failure(self) -> str | None:
