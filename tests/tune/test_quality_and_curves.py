@@ -20,9 +20,9 @@ from vedette.models.progress import Silent
 from vedette.tune import requantise as requantise_module
 from vedette.tune.candidates import CANDIDATES, Candidate, candidates_of, fitting
 from vedette.tune.curves import curves_of, paddings
+from vedette.tune.plan import thread_counts
 from vedette.tune.quality import Question, _kl, agreement, answers, divergence, questions, sample
 from vedette.tune.requantise import expected_bytes, requantise
-from vedette.tune.run import thread_counts
 from vedette.tune.speed import WIDTH, Gain, Round, take_turns
 from vedette.types import Prompt
 

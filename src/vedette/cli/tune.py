@@ -15,8 +15,8 @@ from vedette.errors import InputError
 if TYPE_CHECKING:
     from vedette.config import Settings
     from vedette.models.locate import Weights
+    from vedette.tune.plan import Plan
     from vedette.tune.report import Report, Tried
-    from vedette.tune.run import Plan
     from vedette.tune.speed import Speed
 
 DEFAULT_SECONDS, QUICK_SECONDS, MOST_SECONDS = 120.0, 30.0, 7200.0
@@ -115,8 +115,8 @@ def _plan(
     quick: bool,
 ) -> Plan:
     from vedette.tune.candidates import CANDIDATES, candidates_of
+    from vedette.tune.plan import Plan
     from vedette.tune.report import Bounds
-    from vedette.tune.run import Plan
 
     if seconds is None:
         seconds = QUICK_SECONDS if quick else DEFAULT_SECONDS

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import Field
 
-from vedette.types import Completion, Message, Prompt, Request
+from vedette.types import Message, Prompt, Request
 
+from .answer import answered
 from .facts import Facts
 from .fields import NO_BIAS, PENALTIES, AnswerFields, Body
 from .problems import Refusal
 from .shapes import ChatShape
-from .stream import streamed
 
 NO_TOOLS = "this server calls no tools"
 NO_SOUND = "this server reads and writes text"
@@ -129,16 +129,8 @@ def chat_router(facts: Facts) -> APIRouter:
 
     @router.post("/v1/chat/completions", response_model=None)
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
-        includes_usage = body.includes_usage
         requests = body.requests(facts)
         shape = ChatShape(facts.model, is_streamed=bool(body.stream), logprobs=bool(body.logprobs))
-        n = len(requests)
-        if body.stream:
-            return await streamed(
-                http, facts.desk, requests, shape, n_each=n, includes_usage=includes_usage
-            )
-        completions = await facts.desk.answers(http, requests, Completion)
-        answer: dict[str, Any] = shape.whole(completions, n)
-        return JSONResponse(answer)
+        return await answered(http, facts.desk, body, requests, shape, n_each=len(requests))
 
     return router

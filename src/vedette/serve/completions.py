@@ -6,15 +6,15 @@ from typing import ClassVar
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
-from vedette.types import Completion, Prompt, Request
+from vedette.types import Prompt, Request
 
+from .answer import answered
 from .facts import Facts
 from .fields import NO_BIAS, PENALTIES, AnswerFields
 from .problems import Refusal
 from .shapes import TextShape
-from .stream import streamed
 
 
 class CompletionBody(AnswerFields):
@@ -71,15 +71,8 @@ def completion_router(facts: Facts) -> APIRouter:
 
     @router.post("/v1/completions", response_model=None)
     async def complete(body: CompletionBody, http: HttpRequest) -> Response:
-        includes_usage = body.includes_usage
         requests = body.requests(facts)
         shape = TextShape(facts.model, logprobs=body.logprobs is not None)
-        n_each = body.n or 1
-        if body.stream:
-            return await streamed(
-                http, facts.desk, requests, shape, n_each=n_each, includes_usage=includes_usage
-            )
-        completions = await facts.desk.answers(http, requests, Completion)
-        return JSONResponse(shape.whole(completions, n_each))
+        return await answered(http, facts.desk, body, requests, shape, n_each=body.n or 1)
 
     return router

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -26,10 +26,10 @@ from vedette.models.partial import check_room as check_disk
 from vedette.models.progress import Progress, Silent
 from vedette.models.units import human_bytes
 
-from .candidates import CANDIDATES, Candidate, fitting
-from .curves import FEW_SIZES, MOST, SIZES, Curves, curves_of
+from .candidates import Candidate, fitting
+from .curves import MOST, Curves, curves_of
+from .plan import Plan, thread_counts
 from .quality import (
-    MOST_TEXT_TOKENS,
     Agreement,
     Divergence,
     agreement,
@@ -38,44 +38,16 @@ from .quality import (
     questions,
     sample,
 )
-from .report import Bounds, Report, Setting, Tried
+from .report import Report, Setting, Tried
 from .requantise import expected_bytes, requantise
 from .speed import Gain, Round, Speed, take_turns
 
-FEW_TEXT_TOKENS = 128
 LONG_PREFIX_TOKENS = 1024  # where KV types are compared: with few cells they cost nothing
 KV_TYPES = ("f16", "q8_0")
 AS_FAST = 0.97  # of the fastest's rate: what separates two such is noise
 BUSY_SPREAD = 0.5
 # How the time is shared out: comparing, curves, threads and KV types.
 _COMPARING, _CURVES, _SETTINGS = 0.5, 0.35, 0.15
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What is measured, and for how long.
-
-    `seconds` is about the time of the measurements of speed, in all; packing, loading and the
-    judgement of quality come on top. `candidates` are tried in this order. A `quick` plan has
-    fewer sizes of the curves and a quarter of the text sample.
-    """
-
-    threads: int
-    kv_type: str = "f16"
-    seconds: float = 120.0
-    quick: bool = False
-    bounds: Bounds = field(default_factory=Bounds)
-    candidates: Sequence[Candidate] = CANDIDATES
-
-    @property
-    def sizes(self) -> Sequence[int]:
-        """Of the curves."""
-        return FEW_SIZES if self.quick else SIZES
-
-    @property
-    def text_tokens(self) -> int:
-        """Read of each text of the sample."""
-        return FEW_TEXT_TOKENS if self.quick else MOST_TEXT_TOKENS
 
 
 def tune(weights: Weights, plan: Plan, progress: Progress | None = None) -> Report:
@@ -353,12 +325,6 @@ class _Tuner:
                 report=report.as_dict(),
             )
         )
-
-
-def thread_counts(cores: int, cpus: int) -> list[int]:
-    """Doublings up to all physical cores, these, and all logical processors."""
-    doublings = [1 << i for i in range(cores.bit_length()) if 1 << i <= cores]
-    return sorted({*doublings, cores, cpus})
 
 
 def _unsteady(report: Report) -> Iterator[str]:
