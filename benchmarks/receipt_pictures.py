@@ -1,7 +1,7 @@
 """Pictures of receipts (SROIE) into a database: read by OCR, four fields each, none lost.
 
     python benchmarks/receipt_pictures.py IMAGES receipts.jsonl --into sqlite:///FILE?table=NAME \\
-        [--model NAME] [--shots 2] [--out FILE.jsonl]
+        [--model NAME] [--shots 2] [--workers 8] [--out FILE.jsonl]
 
 IMAGES is the folder of the pictures, receipts.jsonl has their answers under the name of the
 picture without its ending, and other rows, of which examples are taken. What is held to account:
@@ -89,6 +89,7 @@ def main() -> int:
     parser.add_argument("--into", required=True)
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--shots", type=int, default=2, help="examples that the model is shown")
+    parser.add_argument("--workers", type=int, help="rows under way at once")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     try:
@@ -109,6 +110,7 @@ def main() -> int:
                     backend=backend,
                     out=str(out),
                     into=store,
+                    workers=args.workers,
                 )
                 summary = run(job, progress_on(sys.stderr))
                 lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]

@@ -272,6 +272,46 @@ def test_without_the_reader_the_job_does_not_begin(folder, monkeypatch):
         Source(paths=(path,)).check()
 
 
+# Into a sink
+
+
+class FakeSink:
+    """Fails at the third row, once."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, bool]] = []
+        self.notes = ["kept"]
+        self.finished = self.closed = 0
+        self.fails = True
+
+    def put(self, row_id: str, content: str, body: bytes) -> None:
+        if self.fails and len(self.rows) == 2:
+            raise FileError("the database is gone")
+        self.rows.append((row_id, content, json.loads(body)["ok"]))
+
+    def finish(self) -> None:
+        self.finished += 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_a_sink_that_fails_ends_the_job_and_the_next_run_puts_every_row_again(tmp_path, folder):
+    paths = [paint(folder / f"{red}.png", red) for red in range(1, 5)]
+    (folder / "9.png").write_text("no picture")
+    source, sink = Source(paths=(str(folder),)), FakeSink()
+    with pytest.raises(FileError, match="the database is gone"):
+        result(tmp_path, source, into=sink)
+    assert sink.closed == 1
+    sink.fails = False
+    sink.rows.clear()
+    lines, summary = result(tmp_path, source, into=sink)
+    assert [(line["id"], line["ok"]) for line in lines] == [(row[0], row[2]) for row in sink.rows]
+    assert [row[1] for row in sink.rows] == [sha256(path) for path in (*paths, folder / "9.png")]
+    assert (sink.finished, sink.closed) == (1, 2)
+    assert summary.notes == ("kept",)
+
+
 # Hashes
 
 

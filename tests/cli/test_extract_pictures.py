@@ -114,7 +114,7 @@ def test_the_prompt_of_a_picture_has_the_text_that_was_read(vedette):
         (["--into", "sqlite:///pics"], "cannot write to sqlite:///pics"),
         (["--into", "mysql://host/db"], "the database is mysql"),
         (["--text-field", "body"], "'body' is asked for"),
-        (["--fetch-pictures"], "--picture-field"),
+        (["--fetch-pictures"], "which --offline forbids"),
     ],
 )
 def test_a_command_that_cannot_run_says_why_in_one_line(vedette, options, said):

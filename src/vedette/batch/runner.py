@@ -42,7 +42,7 @@ from .summary import Summary
 ROWS_AHEAD = 4096
 """Rows may be answered this far ahead of the first unanswered one; each waits as a key only."""
 
-PICTURES_AHEAD = 16
+PICTURES_AHEAD = 4
 """Pictures may be read this far ahead of the rows that are being answered."""
 
 READ_WITHIN_S = 60.0  # how long an interrupted job waits for the picture that is being read
@@ -310,9 +310,9 @@ class _Runner:
                 if key not in self._journal:
                     break
                 body = self._journal.get(key)
-            self._output.put(line_of(row_id, body))
-            if self._job.into is not None:
+            if self._job.into is not None:  # first: what it has already may be put again
                 self._job.into.put(row_id, content, body)
+            self._output.put(line_of(row_id, body))
             self._window.popleft()
             self._items += 1
             self._errors += is_error(body)

@@ -196,6 +196,8 @@ def run_job(
     source = source or options.source(paths, columns)
     if not asks_model:
         options.refuse_model()
+    if options.fetch_pictures and settings_of(options).offline:
+        raise InputError("--fetch-pictures uses the network, which --offline forbids")
     workers = options.worker_count()
     check(source, options.out, options.journal, options.retry_failed)
     backend: Backend = NoModel()

@@ -78,8 +78,6 @@ def _engine() -> Any:
     parameters: dict[str, object] = {
         "Global.log_level": "critical",
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-        # Without it each step has its memory from the system anew, which takes its time.
-        "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
         **_models(),
     }
     return RapidOCR(params=parameters)
