@@ -17,9 +17,13 @@ from .chat import chat_router
 from .completions import completion_router
 from .door import Door
 from .embeddings import embedding_router
+from .errands import Errands
 from .facts import Facts
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
+from .rerank import rerank_router
+from .systemone import systemone_router
+from .tasks import task_router
 from .tokens import token_router
 
 
@@ -43,6 +47,9 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     app.include_router(completion_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
+    errands = Errands(facts)
+    for route in (systemone_router, rerank_router, task_router):
+        app.include_router(route(facts, errands))
     return app
 
 
@@ -79,7 +86,8 @@ def _models(facts: Facts) -> APIRouter:
 
     @router.get("")
     async def models() -> JSONResponse:
-        return JSONResponse({"object": "list", "data": [entry]})
+        # Clients of System One look for `models`.
+        return JSONResponse({"object": "list", "data": [entry], "models": [entry]})
 
     @router.get("/{model:path}")
     async def model(model: str) -> JSONResponse:
