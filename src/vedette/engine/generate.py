@@ -61,7 +61,9 @@ class Generation:
         self._text = AnswerText(request.stop, ticket.push, hold=self._may_rewrite)
         self._repair = Repair()
         self._sampled_at: list[int] = []  # places in the answer, in tokens
-        self._trace = Trace(tokenizer, wanted=request.logprobs)
+        self._trace = Trace(tokenizer, wanted=request.logprobs, n_top=request.top_logprobs)
+        if not self._may_rewrite:
+            ticket.logprobs = self._trace.entries
         self._n_forced = 0
         self._n_sampled = 0
         self._ended: FinishReason | None = None
@@ -329,6 +331,7 @@ class Generation:
         sequence.n_cached = n_cached
         self._sampled_at = [at for at in self._sampled_at if at < index]
         self.matcher.restart(tokens[:index])
+        self._chooser.restart(tokens[:index])
         self._text.restart(pieces[:index])
         if self._early_end is not None:
             self._early_end.restart()
