@@ -23,6 +23,7 @@ def variables(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("VEDETTE_OFFLINE", "1")
     monkeypatch.setenv("VEDETTE_THREADS", "1")
     monkeypatch.setenv("VEDETTE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("VEDETTE_FILES_DIR", str(tmp_path / "files"))
     monkeypatch.chdir(tmp_path)
 
 

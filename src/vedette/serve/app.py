@@ -13,18 +13,28 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .batch_routes import batch_router, no_files_router
+from .batches import Batches
 from .chat import chat_router
 from .completions import completion_router
 from .door import Door
 from .embeddings import embedding_router
 from .facts import Facts
+from .file_store import FileStore
+from .files import file_router
+from .inside import Inside
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
 from .tokens import token_router
 
 
-def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI:
-    """The HTTP door over `backend`, which stays the caller's to close."""
+def create_app(
+    backend: Backend, options: ServeOptions | None = None, files: FileStore | None = None
+) -> FastAPI:
+    """The HTTP door over `backend` and `files`, which stay the caller's to close.
+
+    Without `files` there are no batches. Raises `FileError` where theirs cannot be read.
+    """
     options = options or ServeOptions()
     app = FastAPI(
         title="vedette",
@@ -43,6 +53,11 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     app.include_router(completion_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
+    if files is None:
+        app.include_router(no_files_router())
+    else:
+        app.include_router(file_router(files))
+        app.include_router(batch_router(Batches(files, facts, Inside(app))))
     return app
 
 
