@@ -111,7 +111,7 @@ def serve(
     with taken, ExitStack() as stack:
         if not quiet:
             _log_to_stderr()
-        files = _open_files(settings)
+        files = open_files(settings)
         if files is not None:
             stack.enter_context(files)
         opened = open_backend(settings, quiet=quiet)
@@ -134,7 +134,7 @@ def serve(
     return 0
 
 
-def _open_files(settings: Settings) -> FileStore | None:
+def open_files(settings: Settings) -> FileStore | None:
     """The folder of files; None where the default one cannot be had, which is said.
 
     Raises `FileError` for one that was asked for.
