@@ -1,7 +1,8 @@
 """What does a job gain from rows that begin alike, and what does the search for them cost?
 
     python benchmarks/job_order.py FILE --out TURNS.jsonl [--model NAME] [--documents 20]
-        [--questions 10] [--characters 1000] [--max-tokens 12] [--turns 2] [--seconds S]
+        [--questions 10] [--characters 1000] [--max-tokens 12] [--threads 1] [--turns 2]
+        [--seconds S]
 
 FILE is a JSONL file of QMSum; documents are the first characters of its meetings. Two jobs over as
 many rows: `documents`, each with each question behind it, shuffled, and `apart`, pieces of the
@@ -11,10 +12,11 @@ meetings that have nothing in common. Each runs in all ways in turns, on an engi
     engine    and whatever else live prompts have in common, rows as they come
     order     and rows with the same beginning as neighbours: what a job of files does
 
-Told are the seconds of each way (the median of its turns), their ratio to `declared` (the median
-over turns), the tokens read and taken from the cache, and the answers that differ from those of
-`declared`. Every turn is a line of --out; the same command goes on from there, and `--seconds` ends
-it early.
+Told are the seconds of each way, how many times as fast as `declared` it is by the clock and by
+the processor time of one thread (which other programs hardly change), the tokens read and taken
+from the cache, the share of the steps' time outside of llama.cpp, and how many answers are not
+those of `declared`. Every turn is a line of --out; the same command goes on from there, and
+`--seconds` ends it early.
 """
 
 from __future__ import annotations
@@ -94,23 +96,26 @@ def way_of(name: str) -> Iterator[None]:
         if name == "declared":
             stack.enter_context(mock.patch.object(Cells, "shares_live", new=False))
         if name != "order":
-            stack.enter_context(mock.patch.object(runner, "Ahead", lambda n_rows=1: Ahead(1)))
+            stack.enter_context(mock.patch.object(runner, "Ahead", return_value=Ahead(1)))
         yield
 
 
 def turn_of(way: str, rows: list[str], options: argparse.Namespace) -> dict[str, Any]:
     """One job on a fresh engine: seconds, tokens, answers."""
     task = Generate(instructions=INSTRUCTIONS, max_tokens=options.max_tokens)
-    settings = load(model=options.model)
+    settings = load(model=options.model, threads=options.threads)
     with tempfile.TemporaryDirectory() as folder, way_of(way):
         source, out = Path(folder, "rows.jsonl"), Path(folder, "out.jsonl")
         source.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows), "utf-8")
         backend = LocalBackend(settings.model, options_of(settings))
         try:
             job = Job(source=Source(paths=(str(source),)), task=task, backend=backend, out=str(out))
-            began_s = time.perf_counter()
+            began_s, began_cpu_s = time.perf_counter(), time.process_time()
             summary = run(job)
             seconds = time.perf_counter() - began_s
+            cpu_s = time.process_time() - began_cpu_s
+            if summary.interrupted:
+                raise KeyboardInterrupt
             stats = backend.stats
             shared, outside = stats.tokens_shared, stats.python_share
         finally:
@@ -119,6 +124,7 @@ def turn_of(way: str, rows: list[str], options: argparse.Namespace) -> dict[str,
     read = summary.usage.prompt_tokens - summary.usage.cached_tokens
     return {
         "seconds": seconds,
+        "cpu_s": cpu_s,
         "read": read,
         "shared": shared,
         "outside": outside,
@@ -128,7 +134,7 @@ def turn_of(way: str, rows: list[str], options: argparse.Namespace) -> dict[str,
 
 def measured(options: argparse.Namespace) -> str:
     """The report, after the turns that are still missing or for which there is time."""
-    names = ("model", "documents", "questions", "characters", "max_tokens")
+    names = ("model", "documents", "questions", "characters", "max_tokens", "threads")
     kept = Kept(options.out, {name: getattr(options, name) for name in names})
     rows = rows_of(options)
     ends_s = time.monotonic() + options.seconds
@@ -153,24 +159,31 @@ def report(job: str, kept: Kept, n_turns: int) -> str:
     turns = [turn for turn in turns if len(turn) == len(WAYS)]
     if not turns:
         return f"{job}: no turn has been measured in all ways yet"
+    base = [turn["declared"] for turn in turns]
     lines = []
     for way in WAYS:
         own = [turn[way] for turn in turns]
-        ratios = [turn["declared"]["seconds"] / turn[way]["seconds"] for turn in turns]
-        pairs = zip(own[0]["answers"], turns[0]["declared"]["answers"], strict=True)
+        pairs = zip(own[0]["answers"], base[0]["answers"], strict=True)
         lines.append(
             (
                 way,
                 f"{median(turn['seconds'] for turn in own):.1f}",
-                f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                ratio([turn["seconds"] for turn in base], [turn["seconds"] for turn in own]),
+                ratio([turn["cpu_s"] for turn in base], [turn["cpu_s"] for turn in own]),
                 f"{own[0]['read']:,}",
                 f"{own[0]['shared']:,}",
                 f"{median(turn['outside'] for turn in own):.1%}",
                 str(sum(left != right for left, right in pairs)),
             )
         )
-    head = (job, "seconds", "times as fast", "read", "shared", "outside", "differ")
-    return f"{len(turns)} turns of {len(turns[0]['order']['answers'])} rows\n" + table(head, lines)
+    head = (job, "seconds", "as fast", "by processor", "read", "shared", "outside", "differ")
+    return f"{len(turns)} turns of {len(base[0]['answers'])} rows\n" + table(head, lines)
+
+
+def ratio(base: list[float], own: list[float]) -> str:
+    """How many times less than the baseline it took: the median of the turns, and their range."""
+    found = [left / right for left, right in zip(base, own, strict=True)]
+    return f"{median(found):.2f} ({min(found):.2f} to {max(found):.2f})"
 
 
 def main() -> int:
@@ -183,6 +196,7 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=10)
     parser.add_argument("--characters", type=int, default=1000)
     parser.add_argument("--max-tokens", type=int, default=12)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()

@@ -183,3 +183,10 @@ def test_a_growing_thread_is_read_from_where_it_was_left(tiny_full: Path) -> Non
         assert_nothing_leaked(engine)
     read = [one.usage.prompt_tokens - one.usage.cached_tokens for one in found]
     assert max(read[1:]) < 2 * read[0]
+
+
+def test_one_at_a_time_an_answer_does_not_depend_on_what_was_asked_before(tiny_full: Path) -> None:
+    with EngineCore(tiny_full, small_options(width=1)) as engine:
+        found = answers(engine, requests())
+    head = found[-1].usage.cached_tokens
+    assert {completion.usage.cached_tokens for completion in found} == {0, head}

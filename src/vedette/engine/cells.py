@@ -50,14 +50,17 @@ class Cells:
     whole occupied range, so idle cells have a price.
 
     Kept are what callers declare to be shared (`keep`) and turns of chats (`finish`). Where the
-    memory can be cut anywhere, a sequence may also begin with what a live one has `read`, and a
-    prompt that ends is kept up to where another one is known to part from it. So where prompts
-    have nothing more in common, nothing more is kept.
+    memory can be cut anywhere, and unless `undeclared` is false, a sequence may also begin with
+    what a live one has `read`, and a prompt that ends is kept up to where another one is known to
+    part from it. So where prompts have nothing more in common, nothing more is kept.
     """
 
-    def __init__(self, context: Context, *, idle_cells: int, sharing: bool = True) -> None:
+    def __init__(
+        self, context: Context, *, idle_cells: int, sharing: bool = True, undeclared: bool = True
+    ) -> None:
         self._context = context
         self._sharing = sharing
+        self._undeclared = undeclared
         self._idle_limit = idle_cells
         self._free_ids = list(range(context.spec.n_seq - 1, -1, -1))
         self._tree = PrefixTree()
@@ -73,7 +76,7 @@ class Cells:
     @property
     def shares_live(self) -> bool:
         """Whether a sequence can begin with what a live one has read."""
-        return self._sharing and self._context.drops_suffix
+        return self._sharing and self._undeclared and self._context.drops_suffix
 
     @property
     def n_free_ids(self) -> int:
