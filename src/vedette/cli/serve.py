@@ -101,7 +101,7 @@ def serve(
     taken = bind(settings.host, settings.port)
     with taken:
         if not quiet:
-            _log_to_stderr()
+            log_requests()
         opened = open_backend(settings, quiet=quiet)
         try:
             options = ServeOptions(
@@ -122,8 +122,8 @@ def serve(
     return 0
 
 
-def _log_to_stderr() -> None:
-    """A line for each request."""
+def log_requests() -> None:
+    """Have a line for each request go to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     log = logging.getLogger("vedette.serve")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from vedette.errors import InputError
 
@@ -48,12 +48,17 @@ def url_of(taken: socket.socket) -> str:
 
 
 def run_app(
-    app: FastAPI, taken: socket.socket, *, ready: Callable[[], None], drain_s: int = DRAIN_S
+    app: Starlette,
+    taken: socket.socket,
+    *,
+    ready: Callable[[], None],
+    drain_s: int = DRAIN_S,
+    has_lifespan: bool = False,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then let nobody in and finish what is under way.
 
     `ready` is called once clients are let in. After `drain_s`, or at a second SIGINT, what still
-    runs is broken off.
+    runs is broken off. `has_lifespan` says whether the app has something to begin and to end.
     """
     config = uvicorn.Config(
         app,
@@ -61,7 +66,7 @@ def run_app(
         access_log=False,  # the door writes its own lines
         server_header=False,
         timeout_graceful_shutdown=drain_s,
-        lifespan="off",
+        lifespan="on" if has_lifespan else "off",
     )
     _Server(config, ready).run(sockets=[taken])
 
