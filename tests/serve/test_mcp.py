@@ -22,10 +22,16 @@ from verb_bodies import BODIES, LABELS, SCHEMA, TEXT
 
 from vedette.backends.none import NoModel
 from vedette.cli.main import run
+from vedette.serve.facts import Facts
 from vedette.serve.mcp_server import create_server
+from vedette.serve.options import ServeOptions
 from vedette.serve.verbs.table import VERBS
 
 PROCESS = [sys.executable, "-m", "vedette.cli.main", "mcp"]
+
+
+def over(backend, verbs):
+    return create_server(Facts(backend, ServeOptions()), verbs)
 
 
 def talk(server, conversation):
@@ -40,7 +46,7 @@ def talk(server, conversation):
 
 @pytest.fixture(scope="module")
 def server(tiny_backend):
-    return create_server(tiny_backend, VERBS.values())
+    return over(tiny_backend, VERBS.values())
 
 
 @pytest.fixture
@@ -114,7 +120,7 @@ def test_what_is_wrong_is_an_error_that_a_model_can_read(server, name, arguments
 
 
 def test_only_the_tasks_that_are_offered_are_tools():
-    few = create_server(NoModel(), [VERBS["redact"]])
+    few = over(NoModel(), [VERBS["redact"]])
 
     async def conversation(client):
         names = [tool.name for tool in (await client.list_tools()).tools]
@@ -129,14 +135,14 @@ def test_only_the_tasks_that_are_offered_are_tools():
 
 
 def test_a_task_that_needs_a_model_says_so_where_there_is_none():
-    result = talk(create_server(NoModel(), VERBS.values()), call("tag", input=TEXT))
+    result = talk(over(NoModel(), VERBS.values()), call("tag", input=TEXT))
     assert result.is_error
     assert result.content[0].text.startswith("capability_missing: ")
 
 
 def test_a_call_that_is_given_up_ends_its_task(tiny_backend):
     backend = Endless(tiny_backend)
-    waiting = create_server(backend, [VERBS["tag"]])
+    waiting = over(backend, [VERBS["tag"]])
 
     async def give_up():
         async with Client(waiting) as client:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vedette.backends.base import Backend
     from vedette.serve.verbs.table import Verb
 
-EXTRA = ("mcp", "mcp_types", "fastapi", "starlette", "uvicorn")
+EXTRA = ("mcp", "mcp_types", "fastapi", "starlette", "uvicorn", "prometheus_client")
 
 
 def mcp(
@@ -52,8 +52,8 @@ def mcp(
     port
         With --http: port to listen on; 0 is any free one.
     api_key
-        With --http: what clients must show (Authorization: Bearer). The variable
-        VEDETTE_SERVE_API_KEY keeps it out of the list of processes.
+        With --http: a key that clients may show (Authorization: Bearer). The variable
+        VEDETTE_SERVE_API_KEY keeps it out of the list of processes; `vedette keys` makes more keys.
     width
         Most sequences in one batch, or requests at once to a server.
     threads
@@ -115,20 +115,24 @@ def _verbs(tasks: str | None) -> list[Verb]:
 
 
 def _over_stdio(opened: Backend, verbs: list[Verb], settings: Settings) -> None:
+    from vedette.serve.facts import Facts
     from vedette.serve.mcp_server import create_server, serve_stdio
     from vedette.serve.options import ServeOptions
 
     options = ServeOptions(max_requests=settings.max_requests, deadline_s=settings.timeout_s)
-    asyncio.run(serve_stdio(create_server(opened, verbs, options)))
+    asyncio.run(serve_stdio(create_server(Facts(opened, options), verbs)))
 
 
 def _over_http(verbs: list[Verb], settings: Settings, api_key: str | None, *, quiet: bool) -> int:
+    from vedette.serve.facts import Facts
+    from vedette.serve.keys import has_keys
     from vedette.serve.mcp_server import PATH, create_http_app, create_server
     from vedette.serve.options import ServeOptions, check_bind
     from vedette.serve.run import bind, run_app, url_of
 
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
-    check_bind(settings.host, key)
+    has_key = has_keys(settings.keys_path, key)
+    check_bind(settings.host, has_key=has_key)
     with bind(settings.host, settings.port) as taken:
         if not quiet:
             log_requests()
@@ -136,11 +140,13 @@ def _over_http(verbs: list[Verb], settings: Settings, api_key: str | None, *, qu
         try:
             options = ServeOptions(
                 api_key=key,
+                keys_file=settings.keys_path,
                 max_requests=settings.max_requests,
                 max_body_bytes=settings.max_body_bytes,
                 deadline_s=settings.timeout_s,
             )
-            app = create_http_app(create_server(opened, verbs, options), options)
+            facts = Facts(opened, options)
+            app = create_http_app(create_server(facts, verbs), facts, has_key=has_key)
             told = f"{len(verbs)} tasks are tools at {url_of(taken)}{PATH}"
             run_app(app, taken, ready=lambda: note(told), has_lifespan=True)
         finally:

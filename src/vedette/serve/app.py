@@ -15,12 +15,16 @@ from vedette.types import Json
 
 from .chat import chat_router
 from .completions import completion_router
+from .document import document_router
 from .door import Door
 from .embeddings import embedding_router
 from .errands import Errands
 from .facts import Facts
+from .guard import Guard
+from .metrics import metric_router
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
+from .replies import ERRORS, ModelList, ModelReply, State
 from .rerank import rerank_router
 from .systemone import systemone_router
 from .tasks import task_router
@@ -28,7 +32,10 @@ from .tokens import token_router
 
 
 def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI:
-    """The HTTP door over `backend`, which stays the caller's to close."""
+    """The HTTP door over `backend`, which stays the caller's to close.
+
+    Raises `FileError` for a file of keys that cannot be read.
+    """
     options = options or ServeOptions()
     app = FastAPI(
         title="vedette",
@@ -37,10 +44,13 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        responses=ERRORS,
     )
-    app.add_middleware(Door, options=options)
-    add_handlers(app)
     facts = Facts(backend, options)
+    app.add_middleware(Door, options=options, guard=Guard(options), metrics=facts.metrics)
+    add_handlers(app)
+    app.include_router(document_router(app))
+    app.include_router(metric_router(facts.metrics))
     app.include_router(_state(backend))
     app.include_router(_models(facts))
     app.include_router(chat_router(facts))
@@ -56,12 +66,12 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
 def _state(backend: Backend) -> APIRouter:
     router = APIRouter()
 
-    @router.get("/health")
+    @router.get("/health", response_model=State)
     async def health() -> dict[str, str]:
         """The process lives."""
         return {"status": "ok"}
 
-    @router.get("/ready")
+    @router.get("/ready", response_model=State)
     async def ready() -> dict[str, str]:
         """The backend answers: it can be asked for the tokens of a word."""
         try:
@@ -84,13 +94,14 @@ def _models(facts: Facts) -> APIRouter:
         "meta": {"name": backend.name, "n_ctx": backend.capabilities.context_tokens},
     }
 
-    @router.get("")
+    @router.get("", response_model=ModelList)
     async def models() -> JSONResponse:
-        # Clients of System One look for `models`.
+        """The one model."""
         return JSONResponse({"object": "list", "data": [entry], "models": [entry]})
 
-    @router.get("/{model:path}")
+    @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:
+        """The model of this name."""
         facts.check_model(model)
         return JSONResponse(entry)
 

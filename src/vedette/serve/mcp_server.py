@@ -21,14 +21,13 @@ from mcp.types import (
 )
 from starlette.applications import Starlette
 
-from vedette.backends.base import Backend
 from vedette.errors import CapabilityMissing, InputError, VedetteError
 from vedette.types import Json
 
 from .door import Door
 from .errands import Errands
 from .facts import Facts
-from .options import ServeOptions
+from .guard import Guard
 from .verb_call import call
 from .verbs.table import Verb, find_verb
 
@@ -41,14 +40,12 @@ INSTRUCTIONS = (
 _ANY_HOST = "0.0.0.0"  # the SDK then leaves it to the door which hosts may be named
 
 
-def create_server(
-    backend: Backend, verbs: Iterable[Verb], options: ServeOptions | None = None
-) -> Server[Any]:
-    """The MCP server with these tasks over `backend`, which stays the caller's to close.
+def create_server(facts: Facts, verbs: Iterable[Verb]) -> Server[Any]:
+    """The MCP server with these tasks over the backend of `facts`.
 
     A task whose extra is not installed is no tool.
     """
-    errands = Errands(Facts(backend, options or ServeOptions()))
+    errands = Errands(facts)
     tools = {tool.name: (tool, verb) for verb in verbs if (tool := _tool(verb)) is not None}
 
     async def list_tools(
@@ -83,18 +80,20 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
-def create_http_app(server: Server[Any], options: ServeOptions) -> Starlette:
+def create_http_app(server: Server[Any], facts: Facts, *, has_key: bool) -> Starlette:
     """The server at `PATH`, over streamable HTTP, behind the same door as `vedette serve`.
 
-    Its lifespan must be run.
+    `has_key` says whether clients must show a key. The app's lifespan must be run. Raises what
+    `Guard` raises.
     """
+    options = facts.options
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=options.max_body_bytes,
-        # Without a key only names of this machine are let in, and pages of its own.
-        host=_ANY_HOST if options.api_key else "127.0.0.1",
+        # Without a key only this machine is let in, and pages of its own.
+        host=_ANY_HOST if has_key else "127.0.0.1",
     )
-    app.add_middleware(Door, options=options)
+    app.add_middleware(Door, options=options, guard=Guard(options), metrics=facts.metrics)
     return app
 
 
