@@ -18,12 +18,16 @@ from .completions import completion_router
 from .document import document_router
 from .door import Door
 from .embeddings import embedding_router
+from .errands import Errands
 from .facts import Facts
 from .guard import Guard
 from .metrics import metric_router
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
 from .replies import ERRORS, ModelList, ModelReply, State
+from .rerank import rerank_router
+from .systemone import systemone_router
+from .tasks import task_router
 from .tokens import token_router
 
 
@@ -53,6 +57,9 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     app.include_router(completion_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
+    errands = Errands(facts)
+    for route in (systemone_router, rerank_router, task_router):
+        app.include_router(route(facts, errands))
     return app
 
 
@@ -90,7 +97,7 @@ def _models(facts: Facts) -> APIRouter:
     @router.get("", response_model=ModelList)
     async def models() -> JSONResponse:
         """The one model."""
-        return JSONResponse({"object": "list", "data": [entry]})
+        return JSONResponse({"object": "list", "data": [entry], "models": [entry]})
 
     @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:

@@ -99,6 +99,15 @@ class Desk:
                     results += await _while_there(http, _all(handles))
         return [result for result in results if isinstance(result, kind)]
 
+    async def errand(self, http: HttpRequest | None, n: int, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` gives, which goes to the backend itself and takes `n` places meanwhile.
+
+        Raises what it raises, what is said of `under_way`, and `Cancelled` if the client left
+        (None: there is no connection to leave; who calls is cancelled).
+        """
+        with self._places(n):
+            return await (work() if http is None else _while_there(http, work()))
+
 
 async def _all(handles: Sequence[Handle[Result]]) -> list[Result]:
     return [await handle for handle in handles]
