@@ -75,7 +75,7 @@ def config_of(app: FastAPI, *, drain_s: int) -> uvicorn.Config:
         proxy_headers=False,  # nothing here depends on where a client is
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=drain_s,
-        lifespan="off",
+        lifespan="on",
     )
 
 
