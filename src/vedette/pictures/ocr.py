@@ -42,8 +42,8 @@ def ocr_identity() -> dict[str, Json]:
 class Ocr:
     """Reads pictures, one at a time; safe to use from any thread. Models are loaded on first use.
 
-    It computes with one thread: a second one makes it hardly faster, takes as much of the
-    processor again, and the model that answers wants that.
+    It computes with one thread: with a second one a picture takes twice the processor's time, and
+    the model that answers has a use for that.
     """
 
     def __init__(self) -> None:
@@ -73,8 +73,10 @@ class Ocr:
 
 
 def _engine() -> Any:
-    from rapidocr import RapidOCR
-
+    try:
+        from rapidocr import RapidOCR
+    except ImportError as error:  # of a library that it needs
+        raise CapabilityMissing(f"rapidocr cannot be loaded: {error}", hint=INSTALL) from error
     parameters: dict[str, object] = {
         "Global.log_level": "critical",
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,

@@ -10,19 +10,10 @@ from typing import Any
 
 import orjson
 from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    CheckConstraint,
     Connection,
-    Date,
-    DateTime,
-    Double,
     Engine,
     MetaData,
-    String,
     Table,
-    Text,
-    Time,
     bindparam,
     create_engine,
     delete,
@@ -30,8 +21,6 @@ from sqlalchemy import (
     func,
     select,
 )
-from sqlalchemy import Column as SqlColumn
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import (
@@ -42,20 +31,18 @@ from sqlalchemy.exc import (
     StatementError,
 )
 from sqlalchemy.pool import NullPool
-from sqlalchemy.types import JSON, TypeEngine
 
 from vedette.errors import CapabilityMissing, FileError
 from vedette.types import Json
 
-from .columns import Column, Kind, stored
+from .columns import Column, stored
+from .definition import AT, ID, KEY, answers_table, errors_table
 from .existing import ensure
 from .target import Target
 
 BATCH_ROWS = 200
 COMMIT_EVERY_S = 2.0
 """A transaction has so many rows or takes so long; what a crash loses of it is put again."""
-
-_KEY, _ID, _AT = "sha256", "row", "at"
 
 
 class TableStore:
@@ -74,8 +61,8 @@ class TableStore:
         self._failed: dict[str, dict[str, object]] = {}
         self._begun_s = time.monotonic()
         metadata = MetaData()
-        self._table = _answers_table(target.table, self._columns, metadata)
-        self._errors = _errors_table(target.table, metadata)
+        self._table = answers_table(target.table, self._columns, metadata)
+        self._errors = errors_table(target.table, metadata)
         self._engine = _engine(target)
         try:
             with self._engine.begin() as connection:
@@ -137,11 +124,11 @@ class TableStore:
             raise ValueError(f"the answer has {sorted(unknown)[0]!r}, for which there is no column")
         picture = line.get("picture", {})
         return {
-            _KEY: content_sha256,
-            _ID: row_id,
+            KEY: content_sha256,
+            ID: row_id,
             "read_by": picture.get("read_by"),
             "confidence": picture.get("confidence"),
-            _AT: datetime.now(UTC),
+            AT: datetime.now(UTC),
             **{
                 f"c{i}": stored(value.get(column.name), column)
                 for i, column in enumerate(self._columns)
@@ -153,13 +140,13 @@ class TableStore:
     ) -> None:
         """Nothing of an error row can be refused: its texts are without what no column takes."""
         self._failed[key] = {
-            _KEY: key,
-            _ID: _without_nul(row_id),
+            KEY: key,
+            ID: _without_nul(row_id),
             "code": code,
             "message": _without_nul(message),
             "hint": hint and _without_nul(hint),
             "value": None if value is None else json.dumps(value, default=str),
-            _AT: datetime.now(UTC),
+            AT: datetime.now(UTC),
         }
 
     def _commit(self) -> None:
@@ -192,7 +179,7 @@ class TableStore:
         done = [{"done": key} for key in self._rows]
         if done:
             errors = self._errors
-            connection.execute(delete(errors).where(errors.c[_KEY] == bindparam("done")), done)
+            connection.execute(delete(errors).where(errors.c[KEY] == bindparam("done")), done)
 
     def _write_row(self, connection: Connection, key: str, row: dict[str, object]) -> None:
         try:
@@ -205,7 +192,7 @@ class TableStore:
             value: dict[str, Any] = {
                 column.name: row[f"c{i}"] for i, column in enumerate(self._columns)
             }
-            self._fail(str(row[_ID]), key, "not_storable", _reason(error), None, value)
+            self._fail(str(row[ID]), key, "not_storable", _reason(error), None, value)
 
     def _upsert(self, connection: Connection, table: Table, rows: list[dict[str, object]]) -> None:
         insert = sqlite_insert if self.target.is_sqlite else postgres_insert
@@ -215,7 +202,7 @@ class TableStore:
             for column in table.columns
             if not column.primary_key
         }
-        statement = statement.on_conflict_do_update(index_elements=[table.c[_KEY]], set_=others)
+        statement = statement.on_conflict_do_update(index_elements=[table.c[KEY]], set_=others)
         connection.execute(statement, rows)
 
     def _unusable(self, error: SQLAlchemyError) -> FileError:
@@ -223,61 +210,6 @@ class TableStore:
             f"cannot write to {self.target.shown}: {_reason(error)}",
             hint="answers are kept in the journal: the same command goes on",
         )
-
-
-def _answers_table(name: str, columns: Sequence[Column], metadata: MetaData) -> Table:
-    """Keys of our own stand for the names: a schema's may hold anything."""
-    own = (
-        SqlColumn("_sha256", String(64), key=_KEY, primary_key=True),
-        SqlColumn("_id", Text, key=_ID, nullable=False),
-        SqlColumn("_read_by", Text, key="read_by"),
-        SqlColumn("_confidence", Double, key="confidence"),
-        SqlColumn("_written_at", DateTime(timezone=True), key=_AT, nullable=False),
-    )
-    given: list[SqlColumn[Any]] = []
-    checks = []
-    for i, column in enumerate(columns):
-        one: SqlColumn[Any] = SqlColumn(
-            column.name, _type(column.kind), key=f"c{i}", nullable=column.nullable
-        )
-        given.append(one)
-        if column.values:
-            checks.append(CheckConstraint(one.in_(column.values)))
-    return Table(name, metadata, *own, *given, *checks)
-
-
-def _errors_table(name: str, metadata: MetaData) -> Table:
-    return Table(
-        f"{name}_errors",
-        metadata,
-        SqlColumn("_sha256", String(64), key=_KEY, primary_key=True),
-        SqlColumn("_id", Text, key=_ID, nullable=False),
-        SqlColumn("code", Text, nullable=False),
-        SqlColumn("message", Text, nullable=False),
-        SqlColumn("hint", Text),
-        SqlColumn("value", Text),
-        SqlColumn("_written_at", DateTime(timezone=True), key=_AT, nullable=False),
-    )
-
-
-def _type(kind: Kind) -> TypeEngine[Any]:
-    match kind:
-        case "text":
-            return Text()
-        case "integer":
-            return BigInteger()
-        case "number":
-            return Double()
-        case "boolean":
-            return Boolean()
-        case "date":
-            return Date()
-        case "date-time":
-            return DateTime(timezone=True)
-        case "time":
-            return Time()
-        case "json":
-            return JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 def _engine(target: Target) -> Engine:
