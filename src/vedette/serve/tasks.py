@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi import Request as HttpRequest
 from fastapi.responses import JSONResponse, Response
+from pydantic import Field
 
 from vedette.config import nearest
 from vedette.errors import VedetteError
@@ -19,9 +20,12 @@ from .errands import Errands
 from .facts import Facts
 from .fields import Body
 from .problems import Refusal
+from .task_replies import ResultLine, ResultList, TaskEntry, TaskList
 from .verb_call import call
 from .verbs.options import BadOption
 from .verbs.table import VERBS, Verb
+
+TaskName = Annotated[str, Path(json_schema_extra={"enum": [*VERBS]})]
 
 
 class TaskBody(Body):
@@ -29,7 +33,7 @@ class TaskBody(Body):
 
     input: Any = None
     inputs: list[Any] | None = None
-    options: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+    options: Annotated[dict[str, Any], Field(default_factory=dict)]
     model: str | None = None
     refused: ClassVar = {"stream": ((False,), "a task's answer comes whole")}
 
@@ -48,17 +52,20 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
     """The routes, over a server's backend."""
     router = APIRouter(prefix="/v1/tasks")
 
-    @router.get("")
+    @router.get("", response_model=TaskList)
     async def listed() -> JSONResponse:
+        """All tasks, with JSON Schemas of their inputs and options."""
         found = await asyncio.to_thread(lambda: [entry_of(verb) for verb in VERBS.values()])
         return JSONResponse({"object": "list", "data": found})
 
-    @router.get("/{task}")
-    async def told(task: str) -> JSONResponse:
+    @router.get("/{task}", response_model=TaskEntry)
+    async def told(task: TaskName) -> JSONResponse:
+        """One task."""
         return JSONResponse(await asyncio.to_thread(entry_of, _verb(task)))
 
-    @router.post("/{task}", response_model=None)
-    async def run(task: str, body: TaskBody, http: HttpRequest) -> Response:
+    @router.post("/{task}", response_model=ResultLine | ResultList)
+    async def run(task: TaskName, body: TaskBody, http: HttpRequest) -> Response:
+        """A task over one input, or several."""
         verb = _verb(task)
         if body.model is not None:
             facts.check_model(body.model)
