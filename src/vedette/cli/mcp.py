@@ -148,7 +148,7 @@ def _over_http(verbs: list[Verb], settings: Settings, api_key: str | None, *, qu
             facts = Facts(opened, options)
             app = create_http_app(create_server(facts, verbs), facts, has_key=has_key)
             told = f"{len(verbs)} tasks are tools at {url_of(taken)}{PATH}"
-            run_app(app, taken, ready=lambda: note(told), has_lifespan=True)
+            run_app(app, taken, ready=lambda: note(told))
         finally:
             opened.close()
     return 0

@@ -13,6 +13,8 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .batch_routes import batch_router, no_files_router
+from .batches import Batches
 from .chat import chat_router
 from .completions import completion_router
 from .document import document_router
@@ -20,7 +22,10 @@ from .door import Door
 from .embeddings import embedding_router
 from .errands import Errands
 from .facts import Facts
+from .file_store import FileStore
+from .files import file_router
 from .guard import Guard
+from .inside import Inside
 from .metrics import metric_router
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
@@ -31,10 +36,13 @@ from .tasks import task_router
 from .tokens import token_router
 
 
-def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI:
-    """The HTTP door over `backend`, which stays the caller's to close.
+def create_app(
+    backend: Backend, options: ServeOptions | None = None, files: FileStore | None = None
+) -> FastAPI:
+    """The HTTP door over `backend` and `files`, which stay the caller's to close.
 
-    Raises `FileError` for a file of keys that cannot be read.
+    Without `files` there are no batches. Raises `FileError` for a file of keys, or of batches, that
+    cannot be read.
     """
     options = options or ServeOptions()
     app = FastAPI(
@@ -60,6 +68,11 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     errands = Errands(facts)
     for route in (systemone_router, rerank_router, task_router):
         app.include_router(route(facts, errands))
+    if files is None:
+        app.include_router(no_files_router())
+    else:
+        app.include_router(file_router(files))
+        app.include_router(batch_router(Batches(files, facts, Inside(app))))
     return app
 
 

@@ -91,7 +91,7 @@ class Leashed(Around):
     """Implements `Backend`: another one, asked on the leash of the thread that asks.
 
     One of them serves all errands, since tasks keep by backend what they measured with it. `watch`
-    is shown every request.
+    is shown every request that is under way.
     """
 
     def __init__(self, backend: Backend, watch: Callable[[Handle[Result]], None]) -> None:

@@ -18,7 +18,7 @@ from .errands import Errands
 from .facts import Facts
 from .fields import Body
 from .problems import Refusal
-from .task_replies import Ranking
+from .task_replies import RankingReply
 
 PATHS = ("/v1/rerank", "/rerank", "/reranking", "/v1/reranking")
 
@@ -76,7 +76,7 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
     router = APIRouter()
 
     async def rerank(body: RerankBody, http: HttpRequest) -> JSONResponse:
-        """Documents by how well they answer a query, the best first."""
+        """Documents by how well they answer a query."""
         if body.model is not None:
             facts.check_model(body.model)
         if not body.query.strip():
@@ -98,7 +98,7 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
         )
 
     for path in PATHS:
-        router.post(path, response_model=Ranking)(rerank)
+        router.post(path, response_model=RankingReply)(rerank)
     return router
 
 

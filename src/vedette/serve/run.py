@@ -58,17 +58,16 @@ def run_app(
     *,
     ready: Callable[[], None],
     drain_s: int = DRAIN_S,
-    has_lifespan: bool = False,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then let nobody in and finish what is under way.
 
     `ready` is called once clients are let in. After `drain_s`, or at a second SIGINT, what still
-    runs is broken off. `has_lifespan` says whether the app has something to begin and to end.
+    runs is broken off.
     """
-    _Server(config_of(app, drain_s=drain_s, has_lifespan=has_lifespan), ready).run(sockets=[taken])
+    _Server(config_of(app, drain_s=drain_s), ready).run(sockets=[taken])
 
 
-def config_of(app: Starlette, *, drain_s: int, has_lifespan: bool = False) -> uvicorn.Config:
+def config_of(app: Starlette, *, drain_s: int) -> uvicorn.Config:
     """How uvicorn runs it."""
     return uvicorn.Config(
         app,
@@ -80,7 +79,7 @@ def config_of(app: Starlette, *, drain_s: int, has_lifespan: bool = False) -> uv
         proxy_headers=False,  # nothing here depends on where a client is
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=drain_s,
-        lifespan="on" if has_lifespan else "off",
+        lifespan="on",
     )
 
 

@@ -28,8 +28,8 @@ from .errands import Errands
 from .facts import Facts
 from .problems import Refusal
 from .systemone_problems import Fault, fault_of
-from .systemone_request import CONFIDENCES, EXTENSION, SystemOne, parse
-from .task_replies import FAULTS, SystemOneReply, systemone_body
+from .systemone_request import EXTENSION, SystemOne, parse
+from .task_replies import SYSTEM_ONE_BODY, SYSTEM_ONE_ERRORS, SystemOneReply
 from .verbs.options import Options
 
 PATHS = ("/v1/systemone", "/v1/decisions", "/api/alpha/decisions")
@@ -68,7 +68,7 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
         return JSONResponse(_said(facts.model, asked, answers, n_tokens))
 
     async def systemone(http: HttpRequest) -> JSONResponse:
-        """Closed questions about a state, by the System One protocol."""
+        """Closed questions about a state, answered by scores."""
         try:
             return await answered(http)
         except Fault as fault:
@@ -76,15 +76,13 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
         except (VedetteError, Refusal) as error:
             return fault_of(error).response
 
-    own = options.schema
-    own["properties"] = {"confidence": {"enum": [*CONFIDENCES]}, **own["properties"]}
-    told: dict[str, Any] = {
-        "response_model": SystemOneReply,
-        "responses": FAULTS,
-        "openapi_extra": systemone_body({**own, "type": ["object", "null"]}),
-    }
     for path in PATHS:
-        router.post(path, **told)(systemone)
+        router.post(
+            path,
+            response_model=SystemOneReply,
+            responses=SYSTEM_ONE_ERRORS,
+            openapi_extra=SYSTEM_ONE_BODY,
+        )(systemone)
     return router
 
 

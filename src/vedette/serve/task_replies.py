@@ -1,91 +1,46 @@
-"""What tasks, rankings and closed questions answer with, as `/openapi.json` describes it."""
+"""What the routes of tasks answer with, as `/openapi.json` describes it; see `replies`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from .replies import EmbeddingUsage, ErrorReply, Reply
-
-
-class ResultUsage(Reply):
-    """Tokens of one input."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    forced_tokens: int
+from .replies import ErrorReply, Reply
 
 
-class ResultError(Reply):
-    """Why there is no answer, and what to do."""
-
-    code: str
-    message: str
-    hint: str = ""
-
-
-class ResultLine(BaseModel):
-    """What came of one input, as in a batch job. Tasks have further keys."""
-
-    model_config = ConfigDict(extra="allow")
-    id: str
-    ok: bool
-    value: Any = None
-    usage: ResultUsage | None = None
-    error: ResultError | None = None
-
-
-class ResultList(Reply):
-    """What came of each input, in order."""
-
-    model: str
-    results: list[ResultLine]
-
-
-class TaskEntry(Reply):
-    """A task: JSON Schemas of an input and of the options, or why it cannot be asked for."""
-
-    id: str
-    object: Literal["task"]
-    description: str
-    input: dict[str, Any]
-    options: Annotated[dict[str, Any], Field(default_factory=dict)]
-    unavailable: str = ""
-
-
-class TaskList(Reply):
-    """All tasks."""
-
-    object: Literal["list"]
-    data: list[TaskEntry]
-
-
-class RankedText(Reply):
-    """A document."""
+class RankedDocument(Reply):
+    """A document as it was given."""
 
     text: str
 
 
-class RankedDocument(Reply):
-    """One place of a ranking."""
+class RankedResult(Reply):
+    """A document's place among those that were given, from 0, and how well it answers."""
 
     index: int
     relevance_score: float
-    document: RankedText | None = None
+    document: RankedDocument | None = None
 
 
-class Ranking(Reply):
-    """Documents, the best first."""
+class RankingUsage(Reply):
+    """Tokens read."""
+
+    prompt_tokens: int
+    total_tokens: int
+
+
+class RankingReply(Reply):
+    """The documents, best first."""
 
     model: str
     object: Literal["list"]
-    results: list[RankedDocument]
-    usage: EmbeddingUsage
+    results: list[RankedResult]
+    usage: RankingUsage
 
 
 class ChoiceAnswer(Reply):
-    """The likeliest option."""
+    """One of several options."""
 
     type: Literal["choice"]
     choice: str
@@ -94,7 +49,7 @@ class ChoiceAnswer(Reply):
 
 
 class ScoreAnswer(Reply):
-    """The mean level, counted from 0."""
+    """A place on ordered levels, from 0; `legend` names them."""
 
     type: Literal["score"]
     score: float
@@ -104,27 +59,27 @@ class ScoreAnswer(Reply):
 
 
 class NoulAnswer(Reply):
-    """The probability of yes."""
+    """How likely a yes is."""
 
     type: Literal["noul"]
     noul: float
 
 
 class SystemOneUsage(Reply):
-    """Tokens read, the state once, and none written."""
+    """Tokens read; nothing is written."""
 
     input_tokens: int
     output_tokens: Literal[0]
 
 
 class OwnAnswers(Reply):
-    """What the protocol does not have, by the id of the question."""
+    """What vedette has beside the protocol, by question."""
 
     answers: dict[str, dict[str, Any]]
 
 
 class SystemOneReply(Reply):
-    """An answer to each question, by its id and in order."""
+    """The answer to each question; `vedette` is there where the request had it."""
 
     model: str
     answers: dict[str, ChoiceAnswer | ScoreAnswer | NoulAnswer]
@@ -132,102 +87,148 @@ class SystemOneReply(Reply):
     vedette: OwnAnswers | None = None
 
 
-class FaultInfo(Reply):
-    """What was wrong."""
+class SystemOneErrorInfo(Reply):
+    """What is wrong; `code` is the status."""
 
     code: int
     message: str
     type: str
 
 
-class FaultReply(Reply):
-    """An error of the System One protocol."""
+class SystemOneError(Reply):
+    """An error as the System One protocol has it."""
 
-    error: FaultInfo
+    error: SystemOneErrorInfo
 
 
-FAULTS: dict[int | str, dict[str, Any]] = {
-    status: {"model": FaultReply | ErrorReply, "description": description}
-    for status, description in (
-        ("4XX", "The request is at fault (422), too large (413), or one too many (429)."),
-        ("5XX", "There is no answer."),
-    )
+SYSTEM_ONE_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "model": SystemOneError | ErrorReply,
+        "description": "In the protocol's form; what the door turns away, in OpenAI's.",
+    }
+    for status in ("4XX", "5XX")
 }
-"""What a route of System One can answer with too; of OpenAI's form what the door itself says."""
-
-_TEXTUAL: dict[str, Any] = {
-    "anyOf": [
-        {"type": "string", "pattern": r"\S"},
-        {"type": "object", "minProperties": 1},
-        {"type": "array", "minItems": 1},
-    ]
-}
-_MEANING: dict[str, Any] = {"type": ["string", "object", "null"]}
+MEANING: dict[str, Any] = {"type": ["string", "object", "null"]}
 
 
-def _question(kind: str, criteria: dict[str, Any], *, needs: bool) -> dict[str, Any]:
+def _question(kind: str, criteria: dict[str, Any], *needed: str) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {
-            "type": {"const": kind},
-            "instructions": _TEXTUAL,
-            "criteria": criteria,
-        },
-        "required": ["type", "instructions", *(["criteria"] if needs else [])],
+        "required": ["type", *needed],
         "additionalProperties": False,
+        "properties": {"type": {"const": kind}, "instructions": {}, "criteria": criteria},
     }
 
 
-_CHOICE = {
+_QUESTIONS: dict[str, Any] = {
+    "description": "The questions, by id.",
     "type": "object",
     "minProperties": 1,
-    "maxProperties": 255,
-    "propertyNames": {"pattern": r"\S"},
-    "additionalProperties": _MEANING,
-}
-_SCORE = {
-    "type": "array",
-    "minItems": 2,
-    "maxItems": 10,
-    "uniqueItems": True,
-    "items": {"type": "string", "pattern": r"\S"},
-}
-_NOUL = {
-    "type": ["object", "null"],
-    "properties": {"true": _MEANING, "false": _MEANING},
-    "additionalProperties": False,
-}
-
-
-def systemone_body(own_options: dict[str, Any]) -> dict[str, Any]:
-    """The request body of System One; `own_options` is the schema of `vedette`."""
-    schema = {
-        "type": "object",
-        "properties": {
-            "model": {"type": ["string", "null"]},
-            "state": {"type": ["string", "object", "array"]},
-            "questions": {
-                "type": "object",
-                "minProperties": 1,
-                "maxProperties": 4096,
-                "propertyNames": {"minLength": 1},
-                "additionalProperties": {
-                    "anyOf": [
-                        _question("choice", _CHOICE, needs=True),
-                        _question("score", _SCORE, needs=True),
-                        _question("noul", _NOUL, needs=False),
-                    ]
+    "propertyNames": {"minLength": 1},
+    "additionalProperties": {
+        "anyOf": [
+            _question(
+                "choice",
+                {"type": "object", "minProperties": 1, "additionalProperties": MEANING},
+                "criteria",
+            ),
+            _question("score", {"type": "array", "items": {"type": "string"}}, "criteria"),
+            _question(
+                "noul",
+                {
+                    "type": ["object", "null"],
+                    "properties": {"true": MEANING, "false": MEANING},
+                    "additionalProperties": False,
                 },
-            },
-            **{
-                name: {"type": ["array", "null"], "maxItems": 0}
-                for name in ("images", "videos", "files")
-            },
-            "stream": {"enum": [None, False]},
-            "vedette": own_options,
+            ),
+        ]
+    },
+}
+_BODY: dict[str, Any] = {
+    "type": "object",
+    "required": ["state", "questions"],
+    "additionalProperties": False,
+    "properties": {
+        "model": {"type": ["string", "null"]},
+        "state": {
+            "description": "What the questions are about: a text, a chat, any JSON.",
+            "type": ["string", "object", "array"],
         },
-        "required": ["state", "questions"],
-        "additionalProperties": False,
-    }
-    content = {"application/json": {"schema": schema}}
-    return {"requestBody": {"required": True, "content": content}}
+        "questions": _QUESTIONS,
+        "images": {"enum": [None, []]},
+        "videos": {"enum": [None, []]},
+        "files": {"enum": [None, []]},
+        "stream": {"enum": [None, False]},
+        "vedette": {
+            "description": "Options of `decide`; with them the answer has more.",
+            "type": ["object", "null"],
+        },
+    },
+}
+SYSTEM_ONE_BODY: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _BODY}}}
+}
+"""For `openapi_extra`: the body is read by the protocol's own rules, and FastAPI knows none."""
+
+
+class TaskEntry(Reply):
+    """A task: JSON Schemas of its inputs and of its options.
+
+    Where an extra is not installed, `unavailable` says which in place of `options`.
+    """
+
+    id: str
+    object: Literal["task"]
+    description: str
+    input: dict[str, Any]
+    options: dict[str, Any] | None = None
+    unavailable: str | None = None
+
+
+class TaskList(Reply):
+    """All tasks."""
+
+    object: Literal["list"]
+    data: list[TaskEntry]
+
+
+class TaskUsage(Reply):
+    """Tokens of one input, read and written."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    forced_tokens: int
+
+
+class TaskResult(BaseModel):
+    """What came of one input. A task may add keys of its own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    ok: Literal[True]
+    value: Any
+    usage: TaskUsage
+
+
+class RowError(Reply):
+    """Why an input has no answer."""
+
+    code: str
+    message: str
+    hint: str | None = None
+
+
+class TaskFailure(Reply):
+    """An input without an answer."""
+
+    id: str
+    ok: Literal[False]
+    error: RowError
+
+
+class TaskResults(Reply):
+    """What came of each input, in order."""
+
+    model: str
+    results: list[TaskResult | TaskFailure]

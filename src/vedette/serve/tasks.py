@@ -10,7 +10,6 @@ import orjson
 from fastapi import APIRouter, Path
 from fastapi import Request as HttpRequest
 from fastapi.responses import JSONResponse, Response
-from pydantic import Field
 
 from vedette.config import nearest
 from vedette.errors import VedetteError
@@ -20,7 +19,7 @@ from .errands import Errands
 from .facts import Facts
 from .fields import Body
 from .problems import Refusal
-from .task_replies import ResultLine, ResultList, TaskEntry, TaskList
+from .task_replies import TaskEntry, TaskList, TaskResult, TaskResults
 from .verb_call import call
 from .verbs.options import BadOption
 from .verbs.table import VERBS, Verb
@@ -33,7 +32,7 @@ class TaskBody(Body):
 
     input: Any = None
     inputs: list[Any] | None = None
-    options: Annotated[dict[str, Any], Field(default_factory=dict)]
+    options: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
     model: str | None = None
     refused: ClassVar = {"stream": ((False,), "a task's answer comes whole")}
 
@@ -54,18 +53,18 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
 
     @router.get("", response_model=TaskList)
     async def listed() -> JSONResponse:
-        """All tasks, with JSON Schemas of their inputs and options."""
+        """All tasks, with what each takes."""
         found = await asyncio.to_thread(lambda: [entry_of(verb) for verb in VERBS.values()])
         return JSONResponse({"object": "list", "data": found})
 
     @router.get("/{task}", response_model=TaskEntry)
     async def told(task: TaskName) -> JSONResponse:
-        """One task."""
+        """A task, with what it takes."""
         return JSONResponse(await asyncio.to_thread(entry_of, _verb(task)))
 
-    @router.post("/{task}", response_model=ResultLine | ResultList)
+    @router.post("/{task}", response_model=TaskResult | TaskResults)
     async def run(task: TaskName, body: TaskBody, http: HttpRequest) -> Response:
-        """A task over one input, or several."""
+        """A task over one input, or over several."""
         verb = _verb(task)
         if body.model is not None:
             facts.check_model(body.model)
