@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from .llama.adapter import NO_ADAPTERS, Adapter, AdapterSet
 from .llama.context import Context
 from .prefix import Match, PrefixTree
 
@@ -12,6 +13,7 @@ from .prefix import Match, PrefixTree
 @dataclass(slots=True)
 class _Kept:
     n_tokens: int
+    adapters: AdapterSet
     users: int = 0
 
 
@@ -23,6 +25,7 @@ class Start:
     n_cached: int
     kept_source: int | None
     reserved_cells: int
+    adapters: AdapterSet = NO_ADAPTERS
 
 
 class Cells:
@@ -31,7 +34,8 @@ class Cells:
     Every live sequence reserves all the cells that it can come to need, so a step never finds
     the cache full. What is kept for reuse yields to live sequences and is never evicted while
     one of them stands on it. `idle_cells` bounds what is kept: every token attends over the
-    whole occupied range, so idle cells have a price.
+    whole occupied range, so idle cells have a price. What was computed under one set of adapters
+    is never shared with a sequence under another.
     """
 
     def __init__(self, context: Context, *, idle_cells: int, sharing: bool = True) -> None:
@@ -53,13 +57,19 @@ class Cells:
         """Cells held for reuse."""
         return sum(kept.n_tokens for kept in self._kept.values())
 
-    def start(self, tokens: list[int], n_total: int, spare_ids: int) -> Start | None:
+    def start(
+        self,
+        tokens: list[int],
+        n_total: int,
+        spare_ids: int,
+        adapters: AdapterSet = NO_ADAPTERS,
+    ) -> Start | None:
         """A place for a sequence that may grow to `n_total` tokens; None while there is none.
 
         `tokens` are those that may come from the cache. `spare_ids` is how many ids must stay
         free for others.
         """
-        match = self._match(tokens) if self._sharing else None
+        match = self._match(tokens, adapters) if self._sharing else None
         if match:
             self._kept.move_to_end(match.owner)
             self._kept[match.owner].users += 1
@@ -76,12 +86,13 @@ class Cells:
         self._reserved += n_total - n_cached
         if match:
             self._context.share(match.owner, seq_id, n_cached)
-        return Start(seq_id, n_cached, match.owner if match else None, n_total - n_cached)
+        source = match.owner if match else None
+        return Start(seq_id, n_cached, source, n_total - n_cached, adapters)
 
-    def _match(self, asked: list[int]) -> Match | None:
+    def _match(self, asked: list[int], adapters: AdapterSet) -> Match | None:
         if self._context.drops_suffix:
-            return self._tree.longest(asked)
-        match = self._tree.longest_whole(asked)
+            return self._tree.longest(asked, adapters)
+        match = self._tree.longest_whole(asked, adapters)
         if match and not self._context.holds(match.owner, match.n_tokens):
             return None
         return match
@@ -94,21 +105,21 @@ class Cells:
         self._context.share(seq_id, child, n_tokens)
         return child
 
-    def covers(self, tokens: list[int]) -> bool:
+    def covers(self, tokens: list[int], adapters: AdapterSet = NO_ADAPTERS) -> bool:
         """Whether exactly these tokens are kept already."""
-        match = self._tree.longest_whole(tokens)
+        match = self._tree.longest_whole(tokens, adapters)
         return match is not None and match.n_tokens == len(tokens) and match.owner in self._kept
 
-    def keep(self, seq_id: int, tokens: list[int]) -> None:
+    def keep(self, seq_id: int, tokens: list[int], adapters: AdapterSet = NO_ADAPTERS) -> None:
         """Keep a live sequence's tokens so far for the next ones; it goes on undisturbed."""
-        if not self._sharing or self.covers(tokens):
+        if not self._sharing or self.covers(tokens, adapters):
             return
         if not self._make_room(len(tokens), 1):
             return
         kept_id = self._free_ids.pop()
         self._context.share(seq_id, kept_id, len(tokens))
-        self._tree.insert(kept_id, tokens)
-        self._kept[kept_id] = _Kept(len(tokens))
+        self._tree.insert(kept_id, tokens, adapters)
+        self._kept[kept_id] = _Kept(len(tokens), adapters)
         self._trim()
 
     def finish(self, start: Start, keep: list[int] | None = None) -> None:
@@ -116,12 +127,17 @@ class Cells:
         self._reserved -= start.reserved_cells
         if start.kept_source is not None:
             self._kept[start.kept_source].users -= 1
-        if keep and self._sharing and not self.covers(keep):
-            self._tree.insert(start.seq_id, keep)
-            self._kept[start.seq_id] = _Kept(len(keep))
+        if keep and self._sharing and not self.covers(keep, start.adapters):
+            self._tree.insert(start.seq_id, keep, start.adapters)
+            self._kept[start.seq_id] = _Kept(len(keep), start.adapters)
             self._trim()
         else:
             self.release_id(start.seq_id)
+
+    def forget(self, adapter: Adapter) -> None:
+        """Let go of all that is kept of sequences under an adapter. None of them may be live."""
+        for seq_id in [i for i, kept in self._kept.items() if kept.adapters.holds(adapter)]:
+            self._evict(seq_id)
 
     def release_id(self, seq_id: int) -> None:
         """Drop the cells of an id and hand it back."""
@@ -142,10 +158,13 @@ class Cells:
         victim = next((seq_id for seq_id, kept in self._kept.items() if kept.users == 0), None)
         if victim is None:
             return False
-        del self._kept[victim]
-        self._tree.remove(victim)
-        self.release_id(victim)
+        self._evict(victim)
         return True
+
+    def _evict(self, seq_id: int) -> None:
+        del self._kept[seq_id]
+        self._tree.remove(seq_id)
+        self.release_id(seq_id)
 
     def _trim(self) -> None:
         while self.kept_cells > self._idle_limit and len(self._kept) > 1:

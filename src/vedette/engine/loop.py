@@ -20,6 +20,7 @@ from vedette.errors import (
 
 from .cells import Start
 from .embed import EmbedWork
+from .errands import Errands
 from .generate import Generation
 from .llama.model import Model
 from .options import EngineOptions
@@ -34,6 +35,7 @@ from .speculation.speculator import Speculator
 from .speculation.step_times import StepTimes
 from .stats import EngineStats
 from .step import Step
+from .turns import Turns
 
 
 class Loop:
@@ -55,6 +57,8 @@ class Loop:
         self._live: list[Sequence] = []
         self._forks: deque[Sequence] = deque()
         self._changed = threading.Condition()
+        self.errands = Errands(self._changed)
+        self._turns = Turns()
         self._closing = False
         self._failure: EngineFailed | None = None
         self._room = Room(model, options, max_cells)
@@ -100,6 +104,7 @@ class Loop:
     def _run(self) -> None:
         try:
             while self._has_work():
+                self.errands.do_all(self._room)
                 self._step()
         except Exception as error:
             # A fault of ours. Nobody may wait for ever: it becomes the answer of all requests.
@@ -111,20 +116,24 @@ class Loop:
         for sequence in waiting:
             sequence.work.fail(self._failure or Cancelled("the engine was closed"))
         self._live, self._forks = [], deque()
+        self.errands.close(self._failure)
         self._speculator.close()
         self._room.context.close()
 
     def _has_work(self) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._live or self._closing)
+            self._changed.wait_for(
+                lambda: self._queue or self._live or self.errands or self._closing
+            )
             return not self._closing
 
     def _step(self) -> None:
         started = time.perf_counter()
         self._drop_ended()
         self._admit()
-        self._speculator.guess(self._live, self._options.batch_tokens)
-        slices = plan(self._live, self._options.batch_tokens, self._options.n_outputs)
+        group = self._turns.group(self._live)
+        self._speculator.guess(group, self._options.batch_tokens)
+        slices = plan(group, self._options.batch_tokens, self._options.n_outputs)
         if not slices:
             return
         rows = self._decode(slices)
@@ -160,7 +169,9 @@ class Loop:
                     continue
             # Positions whose logits are wanted must be computed, so they cannot be shared.
             known = sequence.tokens[: sequence.logits_from]
-            start = self._room.cells.start(known, sequence.n_total, self._spare_ids())
+            start = self._room.cells.start(
+                known, sequence.n_total, self._spare_ids(), sequence.adapters
+            )
             if start is None:
                 return
             with self._changed:
@@ -191,8 +202,10 @@ class Loop:
         if not (n and self._options.share_prefixes):
             return False
         shared = sequence.tokens[:n]
-        return not self._room.cells.covers(shared) and any(
-            other.n_cached < n == other.n_shared and other.tokens[:n] == shared
+        return not self._room.cells.covers(shared, sequence.adapters) and any(
+            other.n_cached < n == other.n_shared
+            and other.tokens[:n] == shared
+            and other.adapters == sequence.adapters
             for other in self._live
         )
 
@@ -224,7 +237,10 @@ class Loop:
             for part in slices:
                 self._fail(part.sequence, error)
             return None
-        self._speculator.timed(self._batch.decode_s)
+        if self._batch.changed_adapters:
+            self.stats.adapter_changes += 1
+        else:
+            self._speculator.timed(self._batch.decode_s)
         for part in slices:
             self._advance(part.sequence, part.n_tokens)
         return rows
@@ -232,7 +248,8 @@ class Loop:
     def _advance(self, sequence: Sequence, n_tokens: int) -> None:
         sequence.n_cached += n_tokens
         if sequence.n_cached == sequence.n_shared and sequence.parent is None:
-            self._room.cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
+            shared = sequence.tokens[: sequence.n_shared]
+            self._room.cells.keep(sequence.seq_id, shared, sequence.adapters)
 
     def _settle(self, slices: list[Slice], rows: NDArray[np.float32]) -> None:
         self._batch.prepare_masks(self._room.context, slices)

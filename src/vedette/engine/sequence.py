@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vedette.types import Timings, Usage
 
 from .cells import Start
+from .llama.adapter import NO_ADAPTERS, AdapterSet
 
 
 class Work(Protocol):
@@ -44,6 +45,7 @@ class Sequence:
     Logits are wanted from position `logits_from` on. `n_total` bounds what it may grow to;
     `n_shared` leading tokens are the same for many items. `guesses` may come after all of
     `tokens`: they go into the next step to be checked, and are never more than guesses.
+    All of it is computed under `adapters`.
     """
 
     work: Work
@@ -52,6 +54,7 @@ class Sequence:
     n_total: int
     n_shared: int = 0
     logits_from: int = 0
+    adapters: AdapterSet = NO_ADAPTERS
     deadline: float | None = None
     start: Start | None = None
     parent: Sequence | None = None

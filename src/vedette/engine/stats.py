@@ -16,6 +16,7 @@ class EngineStats:
     requests: int = 0
     guessed: int = 0
     guesses_right: int = 0
+    adapter_changes: int = 0
     step_s: float = 0.0
     decode_s: float = 0.0
 
