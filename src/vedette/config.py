@@ -111,6 +111,13 @@ class Settings(BaseSettings):
         default="auto",
         description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",
     )
+    lora: str = Field(
+        default="",
+        description=(
+            "LoRA adapters that jobs are answered under, and that `serve` has ready: "
+            "`NAME=PATH[:SCALE]`, several separated by commas."
+        ),
+    )
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(
         default=1024, ge=1, description="Most requests waiting in an engine; more are refused."
@@ -133,6 +140,10 @@ class Settings(BaseSettings):
     )
     max_body_bytes: int = Field(
         default=4 * 1024 * 1024, ge=1, description="Largest body of a request to `serve`."
+    )
+    adapters_dir: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="Folder of adapters that clients of `serve` may add; `auto` is none.",
     )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
@@ -280,8 +291,11 @@ def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
 
 
 def _beside_file(settings: Settings, path: Path) -> Settings:
-    """A relative `home` in a file is meant from that file's folder, elsewhere from here."""
-    origin = settings.origin("home")
-    base = path.parent if origin.kind == "file" else Path.cwd()
-    home = Path(os.path.normpath(base / settings.home))
-    return settings.model_copy(update={"home": home})
+    """A relative folder in a file is meant from that file's folder, elsewhere from here."""
+    folders = {}
+    for name in ("home", "adapters_dir"):
+        folder = getattr(settings, name)
+        if folder is not None:
+            base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
+            folders[name] = Path(os.path.normpath(base / folder))
+    return settings.model_copy(update=folders)

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import httpx2
 
-from vedette.backends.base import Handle, Result, check_tier
+from vedette.backends.base import Handle, Result, check_tier, refuse_adapters
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.engine.score import ChoiceTrie
@@ -137,6 +137,7 @@ class LlamaServerBackend:
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
         check_tier(request)
+        refuse_adapters(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             scoring = partial(self._score, request)
@@ -149,6 +150,7 @@ class LlamaServerBackend:
 
     def check(self, request: AnyRequest) -> None:
         """See `Backend.check`: the server looks at the constraint too."""
+        refuse_adapters(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             self._background.wait_for(self._trie(request))

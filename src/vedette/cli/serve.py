@@ -28,6 +28,8 @@ def serve(
     context_tokens: int | None = None,
     draft: str | None = None,
     speculate: str | None = None,
+    lora: tuple[str, ...] = (),
+    adapters_dir: str | None = None,
     no_tune: bool = False,
     offline: bool | None = None,
     quiet: bool = False,
@@ -61,6 +63,10 @@ def serve(
         A smaller model of the same vocabulary that may guess tokens.
     speculate
         Who guesses tokens: auto, off, ngram:N, draft:N or drawn:N.
+    lora
+        A LoRA adapter to have ready: NAME=PATH or NAME=PATH:SCALE; may be given again.
+    adapters_dir
+        Folder of adapters that clients may add and take away.
     no_tune
         Use the weights as downloaded, also where `vedette tune` made a faster copy of them.
     offline
@@ -68,7 +74,11 @@ def serve(
     quiet
         No line for each request.
     """
+    from vedette.backends.adapted import Adapted
+    from vedette.backends.personas import parse_personas
+
     try:
+        from vedette.serve.adapters import check_adapters_dir
         from vedette.serve.app import create_app
         from vedette.serve.options import ServeOptions, check_bind
         from vedette.serve.run import bind, run_app, url_of
@@ -91,6 +101,8 @@ def serve(
         context_tokens=context_tokens,
         draft=draft,
         speculate=speculate,
+        lora=",".join(lora) if lora else None,
+        adapters_dir=adapters_dir,
         tuned=False if no_tune else None,
         offline=offline,
     )
@@ -98,18 +110,23 @@ def serve(
         raise InputError("--api-key is empty", hint="leave it out, or give a key")
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
     check_bind(settings.host, key)
+    check_adapters_dir(settings)
     taken = bind(settings.host, settings.port)
     with taken:
         if not quiet:
             _log_to_stderr()
         opened = open_backend(settings, quiet=quiet)
         try:
+            if isinstance(opened, Adapted):
+                opened = opened.local  # here a request says under which adapters it is answered
             options = ServeOptions(
                 model=alias or opened.name.partition(", tuned")[0],
                 api_key=key,
                 max_requests=settings.max_requests,
                 max_body_bytes=settings.max_body_bytes,
                 deadline_s=settings.timeout_s,
+                personas=parse_personas(settings.lora),
+                adapters_dir=settings.adapters_dir,
             )
             url = url_of(taken)
             run_app(

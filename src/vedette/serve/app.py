@@ -13,6 +13,7 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .adapters import adapter_router
 from .chat import chat_router
 from .completions import completion_router
 from .door import Door
@@ -43,6 +44,7 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     app.include_router(completion_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
+    app.include_router(adapter_router(facts.personas))
     return app
 
 
@@ -77,12 +79,18 @@ def _models(facts: Facts) -> APIRouter:
         "meta": {"name": backend.name, "n_ctx": backend.capabilities.context_tokens},
     }
 
+    def persona(model: str) -> dict[str, Json]:
+        return {**entry, "id": model, "parent": facts.model}
+
     @router.get("")
     async def models() -> JSONResponse:
-        return JSONResponse({"object": "list", "data": [entry]})
+        personas = facts.personas.models
+        return JSONResponse({"object": "list", "data": [entry, *map(persona, personas)]})
 
     @router.get("/{model:path}")
     async def model(model: str) -> JSONResponse:
+        if model in facts.personas.models:
+            return JSONResponse(persona(model))
         facts.check_model(model)
         return JSONResponse(entry)
 

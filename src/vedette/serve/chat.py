@@ -90,7 +90,7 @@ class ChatBody(AnswerFields):
 
     def requests(self, facts: Facts) -> list[Request]:
         """One for each of `n` answers. Raises `Refusal`."""
-        facts.check_model(self.model)
+        adapters = facts.adapters(self.model, self.lora)
         if self.top_logprobs and not self.logprobs:
             raise Refusal("top_logprobs goes with logprobs", param="top_logprobs")
         if self.top_logprobs:
@@ -118,6 +118,7 @@ class ChatBody(AnswerFields):
                 stop=self.stops,
                 logprobs=bool(self.logprobs),
                 deadline_s=facts.deadline_s,
+                adapters=adapters,
             )
             for sampling in self.samplings()
         ]
@@ -130,7 +131,7 @@ def chat_router(facts: Facts) -> APIRouter:
     @router.post("/v1/chat/completions", response_model=None)
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
         requests = body.requests(facts)
-        shape = ChatShape(facts.model, is_streamed=bool(body.stream), logprobs=bool(body.logprobs))
+        shape = ChatShape(body.model, is_streamed=bool(body.stream), logprobs=bool(body.logprobs))
         return await answered(http, facts.desk, body, requests, shape, n_each=len(requests))
 
     return router

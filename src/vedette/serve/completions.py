@@ -32,7 +32,7 @@ class CompletionBody(AnswerFields):
 
     def requests(self, facts: Facts) -> list[Request]:
         """`n` for each prompt, in the order of the choices. Raises `Refusal`."""
-        facts.check_model(self.model)
+        adapters = facts.adapters(self.model, self.lora)
         if self.logprobs:
             raise Refusal(
                 "logprobs above 0 asks for tokens that are not in the answer, of which the engine "
@@ -59,6 +59,7 @@ class CompletionBody(AnswerFields):
                 stop=self.stops,
                 logprobs=self.logprobs is not None,
                 deadline_s=facts.deadline_s,
+                adapters=adapters,
             )
             for prompt in prompts
             for sampling in self.samplings()
@@ -72,7 +73,7 @@ def completion_router(facts: Facts) -> APIRouter:
     @router.post("/v1/completions", response_model=None)
     async def complete(body: CompletionBody, http: HttpRequest) -> Response:
         requests = body.requests(facts)
-        shape = TextShape(facts.model, logprobs=body.logprobs is not None)
+        shape = TextShape(body.model, logprobs=body.logprobs is not None)
         return await answered(http, facts.desk, body, requests, shape, n_each=body.n or 1)
 
     return router

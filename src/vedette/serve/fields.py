@@ -76,6 +76,13 @@ class ResponseFormat(Body):
         )
 
 
+class LoraScale(Body):
+    """An adapter by its number, and its scale in a request."""
+
+    id: Annotated[int, Field(ge=0)]
+    scale: Annotated[float, Field(allow_inf_nan=False)]
+
+
 class AnswerFields(Body):
     """What may be asked of a generated answer."""
 
@@ -94,6 +101,7 @@ class AnswerFields(Body):
     response_format: ResponseFormat | None = None
     grammar: str | None = None
     json_schema: dict[str, Any] | None = None
+    lora: list[LoraScale] | None = None
     user: str | None = None
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 
+from vedette.backends.personas import Persona
 from vedette.errors import InputError
 
 MEBIBYTE = 1024 * 1024
@@ -26,6 +28,8 @@ class ServeOptions:
     max_body_bytes: int = 4 * MEBIBYTE
     max_tokens: int = 1024
     deadline_s: float | None = 600.0
+    personas: tuple[Persona, ...] = ()
+    adapters_dir: Path | None = None
 
 
 def is_loopback(host: str) -> bool:
