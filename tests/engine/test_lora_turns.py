@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from vedette.engine.cells import Cells
 from vedette.engine.errands import Errands
 from vedette.engine.llama.adapter import NO_ADAPTERS, AdapterSet
+from vedette.engine.past import Past
 from vedette.engine.prefix import PrefixTree
 from vedette.engine.sequence import Sequence
 from vedette.engine.turns import Turns
@@ -150,6 +151,9 @@ def test_a_match_is_of_its_own_space(owners, asked) -> None:
     for space in (None, X, Y):
         own = [tokens for of, tokens in owners if of is space]
         best = max((_n_common(tokens, asked) for tokens in own), default=0)
+        assert tree.holders_of(asked, space) == {
+            owner for owner, (of, tokens) in enumerate(owners) if of is space and tokens == asked
+        }
         match = tree.longest(asked, space)
         assert (match.n_tokens if match else 0) == best
         assert match is None or owners[match.owner][0] is space
@@ -180,6 +184,9 @@ class FakeContext:
     def drop(self, seq_id: int) -> None:
         pass
 
+    def truncate(self, seq_id: int, n_tokens: int) -> bool:
+        return True
+
 
 def test_cells_of_one_set_never_start_a_sequence_of_another() -> None:
     cells = Cells(FakeContext(), idle_cells=64)
@@ -202,3 +209,38 @@ def test_cells_forget_an_adapter_in_all_the_sets_that_hold_it() -> None:
     cells.forget(X.parts[0][0])
     kept = [adapters for adapters in (X, Y, both, NO_ADAPTERS) if cells.covers([1, 2], adapters)]
     assert kept == [Y, NO_ADAPTERS]
+
+
+def test_what_a_live_sequence_has_read_is_offered_under_its_own_adapters_only() -> None:
+    cells = Cells(FakeContext(), idle_cells=64)
+    tokens = [7] * 40
+    reading = cells.start(tokens, 42, 1, X)
+    cells.read(reading.seq_id, tokens)
+    assert cells.n_known(tokens, X) == 40
+    assert cells.n_known(tokens, Y) == 0
+    assert cells.n_known(tokens) == 0
+
+
+def test_a_chain_of_kept_beginnings_is_forgotten_as_a_whole() -> None:
+    context = FakeContext()
+    context.cells = 1024
+    cells = Cells(context, idle_cells=1024)
+    for n in (40, 80, 120):
+        tokens = [*range(n)]
+        start = cells.start(tokens, n + 2, 1, X)
+        cells.read(start.seq_id, tokens)
+        cells.finish(start, keep=tokens)
+    other = cells.start([*range(40)], 42, 1, Y)
+    cells.finish(other, keep=[*range(40)])
+    cells.forget(X.parts[0][0])
+    assert cells.kept_cells == 40
+    assert cells.n_known([*range(120)], X) == 0
+    assert cells.n_known([*range(120)], Y) == 40
+    assert cells.n_free_ids == FakeContext.spec.n_seq - 1
+
+
+def test_prompts_of_the_past_say_nothing_of_other_adapters() -> None:
+    past = Past()
+    past.add([1, 2, 3], X)
+    assert past.n_common([1, 2, 4], X) == 2
+    assert past.n_common([1, 2, 4], Y) == 0

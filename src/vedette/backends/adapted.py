@@ -39,7 +39,7 @@ class Adapted:
         backend.engine.check_adapters(adapters)
         self.local = backend
         self._adapters = adapters
-        self._hashes = {name: file_sha256(backend.adapters[name].path) for name, _ in adapters}
+        self._files = {name: backend.adapters[name].path for name, _ in adapters}
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class Adapted:
     def identity(self) -> dict[str, Json]:
         """The base's identity, and the adapters by their hashes; names change no answer."""
         used: list[Json] = [
-            {"sha256": self._hashes[name], "scale": scale}
+            {"sha256": file_sha256(self._files[name]), "scale": scale}
             for name, scale in self._adapters
             if scale
         ]

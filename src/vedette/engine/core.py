@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import overload
@@ -28,6 +28,7 @@ from vedette.types import (
 )
 
 from .adapters import Adapters
+from .call_form import CallForm, spelt_form
 from .constraint.compiler import Compiler
 from .embed import EmbedWork
 from .generate import Generation
@@ -108,12 +109,39 @@ class EngineCore:
         return self._loop.stats
 
     @property
+    def n_waiting(self) -> int:
+        """Requests that wait for a place."""
+        return self._loop.n_waiting
+
+    @property
+    def n_running(self) -> int:
+        """Sequences that are read or written at once; a closed question can be several."""
+        return self._loop.n_running
+
+    @property
     def compiler(self) -> Compiler:
         """The constraint compiler; building its vocabulary takes about a second, so on demand."""
         with self._compiler_lock:
             if self._compiler is None:
                 self._compiler = Compiler(self.model)
             return self._compiler
+
+    @cached_property
+    def call_form(self) -> CallForm | None:
+        """How the model writes calls of tools; None where its template knows none.
+
+        Raises `EngineFailed` when the engine is closed.
+        """
+        with self._in_use():
+            texts = self.tokenizer.call_texts
+            if texts is None:
+                return None
+            return spelt_form(
+                texts,
+                partial(self.tokenizer.encode_text, special=True),
+                self.tokenizer.piece,
+                self.compiler.written,
+            )
 
     @overload
     def submit(self, request: Request) -> Ticket[Completion]: ...
@@ -197,6 +225,7 @@ class EngineCore:
 
     def _submit_text(self, request: Request, adapters: AdapterSet) -> Ticket[Completion]:
         check_request(request)
+        self._check_bias(request)
         thinking = self._thinking(request)
         prompt = self._encode(request.prompt, think=thinking is not None)
         matcher = self.compiler.matcher(request.constraint) if request.constraint else None
@@ -229,6 +258,14 @@ class EngineCore:
             work.close()
             raise
         return ticket
+
+    def _check_bias(self, request: Request) -> None:
+        n_vocab = self.tokenizer.n_vocab
+        for token, _ in request.sampling.logit_bias:
+            if not 0 <= token < n_vocab:
+                raise InputError(
+                    f"logit_bias: {token} is no token of this model: they are 0 to {n_vocab - 1}"
+                )
 
     def _guessing(self, request: Request) -> Guessing:
         """How tokens are guessed for this answer. Raises `InputError` for what cannot be."""

@@ -2,8 +2,8 @@
 
 A step is one `llama_decode`, and adapters belong to the context: all of a step's tokens are
 computed under the same ones. So sequences of one set of adapters make a group, and the groups take
-turns. A change of adapters has llama.cpp plan its computations anew, which costs about as much as a
-step of a few tokens, so a turn lasts for several steps.
+turns. A change of adapters has llama.cpp plan its computations anew: 7 ms of processor time with
+135M and with 0.5B weights. So a turn lasts for several steps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence as Sequences
 from .llama.adapter import AdapterSet
 from .sequence import Sequence
 
-TURN_S = 0.25
+TURN_S = 0.15
 """A turn lasts so long while others wait: the change before it is then a small part of it."""
 
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from vedette.backends.adapted import Adapted
 from vedette.backends.address import InProcess, parse_address
 from vedette.backends.base import Backend
 from vedette.backends.local import LocalBackend
@@ -19,10 +20,16 @@ from vedette.backends.personas import Persona
 from vedette.config import Settings
 from vedette.errors import CapabilityMissing, FileError, InputError, ModelError
 from vedette.models.adapter_file import AdapterFile
+from vedette.models.fingerprint import file_sha256
 from vedette.types import AdapterScales, Json
 
-from .fields import Body, LoraScale
+from .body import Body
+from .fields import LoraScale
 from .problems import Refusal
+from .replies import AdapterGone, AdapterReply, Done
+
+MOST_BACKENDS = 64
+"""Sets of adapters by which measurements are kept."""
 
 FiniteScale = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -56,8 +63,13 @@ class Personas:
         self._folder = folder
         self._next_id = 0
         self._entries: dict[str, _Entry] = {}
+        self._backends: dict[AdapterScales, Adapted] = {}
         for persona in ready:
             self._enter(persona.name, persona.scale, self._local.adapters[persona.name])
+        self.identity: dict[str, Json] = {
+            each.name: {"sha256": file_sha256(each.path), "scale": each.scale} for each in ready
+        }
+        """Those that the server began with, by what an answer under their names depends on."""
 
     @property
     def _local(self) -> LocalBackend:
@@ -71,6 +83,7 @@ class Personas:
     def _enter(self, name: str, scale: float, file: AdapterFile) -> _Entry:
         entry = self._entries[name] = _Entry(self._next_id, name, scale, file)
         self._next_id += 1
+        self._backends.clear()  # the name may have been another adapter's
         return entry
 
     def model_of(self, name: str) -> str:
@@ -100,6 +113,16 @@ class Personas:
             every = self._entries.values()
             return tuple((each.name, each.everywhere) for each in every if each.everywhere)
         return tuple((entry.name, scale) for entry, scale in self._numbered(lora) if scale)
+
+    def backend_of(self, adapters: AdapterScales) -> Backend:
+        """The backend under adapters, always the same one: tasks keep by it what they measured."""
+        if not adapters:
+            return self._backend
+        if adapters not in self._backends:
+            if len(self._backends) == MOST_BACKENDS:
+                self._backends.clear()
+            self._backends[adapters] = Adapted(self._local, adapters)
+        return self._backends[adapters]
 
     def _numbered(self, lora: Sequence[LoraScale]) -> list[tuple[_Entry, float]]:
         by_id = {entry.id: entry for entry in self._entries.values()}
@@ -204,21 +227,25 @@ def adapter_router(personas: Personas) -> APIRouter:
     """The routes, over a server's adapters."""
     router = APIRouter()
 
-    @router.get("/lora-adapters")
+    @router.get("/lora-adapters", response_model=list[AdapterReply])
     async def listed() -> JSONResponse:
+        """All adapters, with their scales in requests that say none."""
         return JSONResponse(personas.listed())
 
-    @router.post("/lora-adapters")
+    @router.post("/lora-adapters", response_model=Done)
     async def set_everywhere(body: list[LoraScale]) -> JSONResponse:
+        """Set the scales in requests that say none; adapters that are not listed get 0."""
         personas.set_everywhere(body)
         return JSONResponse({"success": True})
 
-    @router.post("/v1/adapters")
+    @router.post("/v1/adapters", status_code=201, response_model=AdapterReply)
     async def add(body: NewAdapter) -> JSONResponse:
+        """Load an adapter from the server's folder of adapters."""
         return JSONResponse(await personas.add(body.name, body.path, body.scale), 201)
 
-    @router.delete("/v1/adapters/{name}")
+    @router.delete("/v1/adapters/{name}", response_model=AdapterGone)
     async def remove(name: str) -> JSONResponse:
+        """Take an adapter away; requests under way have it to their end."""
         return JSONResponse(await personas.remove(name))
 
     return router

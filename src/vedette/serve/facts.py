@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vedette.backends.base import Backend
-from vedette.types import AdapterScales
+from vedette.types import AdapterScales, Json
 
 from .adapters import Personas
 from .desk import Desk
 from .fields import LoraScale
+from .metrics import Metrics
 from .options import ServeOptions
 from .problems import Refusal
 
@@ -21,9 +22,17 @@ class Facts:
         self.backend = backend
         self.options = options
         self.model = options.model or backend.name
-        self.desk = Desk(backend, options.max_requests)
+        self.metrics = Metrics(self.model, backend, options.max_requests)
+        self.desk = Desk(backend, options.max_requests, watch=self.metrics.watch)
+        self.metrics.answers_from(lambda: self.desk.n_under_way)
         self.deadline_s = options.deadline_s
         self.personas = Personas(backend, self.model, options.personas, options.adapters_dir)
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """All that an answer depends on beside the request."""
+        personas = self.personas.identity
+        return {**self.backend.identity, **({"personas": personas} if personas else {})}
 
     def check_model(self, asked: str) -> None:
         """Raises `Refusal` for a model that is not here."""
