@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 import openai
 import pytest
+from batching import begin, chat_line, over, rows, serving
 from openai import OpenAI
 from served import served
 
@@ -19,8 +20,12 @@ from vedette.backends.personas import Persona
 from vedette.engine.options import EngineOptions
 from vedette.serve.adapters import inside
 from vedette.serve.app import create_app
+from vedette.serve.facts import Facts
+from vedette.serve.keys import KeyFile
 from vedette.serve.options import ServeOptions
 from vedette.serve.problems import Refusal
+from vedette.serve.scopes import DEFAULT_SCOPES
+from vedette.types import Request, ScoreRequest
 
 MESSAGES = [{"role": "user", "content": "the server failed"}]
 
@@ -257,7 +262,7 @@ def test_without_a_folder_nothing_is_added(tiny_backend):
         httpx2.Client(base_url=url) as http,
     ):
         answer = http.post("/v1/adapters", json={"name": "x", "path": "terse.gguf"})
-        assert refused(answer, 403)["code"] == "no_adapters_dir"
+        assert refused(answer, 404)["code"] == "no_adapters_dir"
         assert http.get("/lora-adapters").json() == []
 
 
@@ -316,3 +321,100 @@ def test_an_error_tells_nothing_of_where_the_folder_is(http, folder):
     assert refused(answer, 400)["message"].startswith("broken.gguf is not a sound GGUF file")
     assert str(folder) not in answer.text
     assert str(folder) not in http.get("/lora-adapters").text
+
+
+# Beside the rest of the server
+
+
+def test_a_tool_is_chosen_and_called_under_the_persona(tiny_full, folder):
+    seen = []
+
+    class Watching(LocalBackend):
+        def submit(self, request):
+            seen.append((type(request), request.adapters))
+            return super().submit(request)
+
+    backend = Watching(tiny_full, EngineOptions(threads=1, width=4))
+    persona = Persona("terse", folder / "terse.gguf", 0.8)
+    backend.add_personas([persona])
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+        for name in ("stop", "go")
+    ]
+    body = {"messages": MESSAGES, "tools": tools, "max_tokens": 40}
+    try:
+        options = ServeOptions(model="tiny", personas=(persona,))
+        with (
+            served(create_app(backend, options)) as url,
+            httpx2.Client(base_url=url, timeout=30) as http,
+        ):
+            for model, adapters in (("tiny", ()), ("tiny:terse", (("terse", 0.8),))):
+                seen.clear()
+                answer = http.post("/v1/chat/completions", json={"model": model, **body})
+                assert answer.status_code == 200, answer.text
+                assert {kind for kind, _ in seen} >= {Request, ScoreRequest}
+                assert {used for _, used in seen} == {adapters}
+    finally:
+        backend.close()
+
+
+def test_a_batch_may_ask_for_a_persona_and_may_not_add_one(tiny_full, folder, tmp_path):
+    backend = LocalBackend(tiny_full, EngineOptions(threads=1, width=4))
+    persona = Persona("terse", folder / "terse.gguf", 0.8)
+    backend.add_personas([persona])
+    options = ServeOptions(model="tiny", personas=(persona,), adapters_dir=folder)
+    try:
+        with serving(backend, tmp_path / "files", options) as client:
+            lines = [
+                chat_line(model, "the server", model=model, max_tokens=12)
+                for model in ("tiny", "tiny:terse", "tiny:loud")
+            ]
+            batch = over(client, begin(client, lines).id)
+            said = {
+                line["custom_id"]: line["response"]["body"]["choices"][0]["message"]["content"]
+                for line in rows(client, batch.output_file_id)
+            }
+            assert said.keys() == {"tiny", "tiny:terse"}
+            assert said["tiny"] != said["tiny:terse"]
+            (failed,) = rows(client, batch.error_file_id)
+            assert failed["response"]["status_code"] == 404
+            with pytest.raises(openai.BadRequestError, match="no POST /v1/adapters"):
+                begin(client, lines, endpoint="/v1/adapters")
+    finally:
+        backend.close()
+
+
+def test_a_batch_that_began_under_other_personas_is_another_models(tiny_full, folder):
+    backend = LocalBackend(tiny_full, EngineOptions(threads=1))
+    terse, loud = (Persona("terse", folder / f"{name}.gguf") for name in ("terse", "loud"))
+    backend.add_personas([terse])
+    try:
+        plain, one, same, other = (
+            Facts(backend, ServeOptions(model="tiny", personas=personas)).identity
+            for personas in ((), (terse,), (terse,), (loud,))
+        )
+    finally:
+        backend.close()
+    assert plain == backend.identity
+    assert one == same
+    assert one != plain
+    assert other not in (one, plain)
+
+
+def test_only_admins_change_adapters(tiny_backend, tmp_path):
+    file = KeyFile(tmp_path / "keys.json")
+    shown = file.add("website", frozenset(DEFAULT_SCOPES), None)
+    options = ServeOptions(model="tiny", keys_file=file.path, adapters_dir=tmp_path)
+    with (
+        served(create_app(tiny_backend, options)) as url,
+        httpx2.Client(base_url=url, headers={"authorization": f"Bearer {shown}"}) as http,
+    ):
+        assert http.get("/v1/models").status_code == 200
+        for method, path in (
+            ("GET", "/lora-adapters"),
+            ("POST", "/lora-adapters"),
+            ("POST", "/v1/adapters"),
+            ("DELETE", "/v1/adapters/terse"),
+        ):
+            error = refused(http.request(method, path), 403)
+            assert error["code"] == "insufficient_scope", path

@@ -167,7 +167,7 @@ class Personas:
         if self._folder is None:
             raise Refusal(
                 "adapters cannot be added here: the server has no folder for them (--adapters-dir)",
-                status=403,
+                status=404,
                 code="no_adapters_dir",
             )
         file = inside(self._folder, path)
