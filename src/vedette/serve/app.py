@@ -20,6 +20,7 @@ from .embeddings import embedding_router
 from .facts import Facts
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
+from .responses import response_router
 from .tokens import token_router
 
 
@@ -41,6 +42,7 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     app.include_router(_models(facts))
     app.include_router(chat_router(facts))
     app.include_router(completion_router(facts))
+    app.include_router(response_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
     return app

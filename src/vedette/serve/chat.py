@@ -57,9 +57,7 @@ class ChatBody(AnswerFields):
 
     def use(self) -> ToolUse | None:
         """The tools. Raises `Refusal` for what does not go with them."""
-        use = tool_use(
-            self.tools or (), self.tool_choice, parallel=self.parallel_tool_calls is not False
-        )
+        use = tool_use(self.tools or (), self.tool_choice, parallel=bool(self.parallel_tool_calls))
         if use is None or use.mode == "none":
             return use
         if self.constraint() is not None:
@@ -105,7 +103,10 @@ def chat_router(facts: Facts) -> APIRouter:
             calls=plan.calls,
             is_streamed=bool(body.stream),
             logprobs=bool(body.logprobs),
+            includes_usage=body.includes_usage,
         )
-        return await answered(http, facts.desk, body, requests, shape, n_each=len(requests))
+        return await answered(
+            http, facts.desk, requests, shape, is_streamed=body.stream, n_each=len(requests)
+        )
 
     return router
