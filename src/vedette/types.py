@@ -41,11 +41,12 @@ class Prompt:
 
     What many items share stands first (instructions and examples), the item last.
     `shared_messages` says how many leading messages are the same for many items: what they hold
-    stays in the cache, what follows is let go with the answer; 0 means unknown. `shared_chars` is
-    how much of the message after those is shared too (a text about which several questions are
-    asked). `prefill` opens the assistant's turn and is not repeated in the answer. `raw` is text
-    without a template, in which control-token spellings count as those tokens. `tools` are
-    definitions in OpenAI's form, the JSON text of each, for templates that show such.
+    stays in the cache, what follows is let go with the answer unless others begin with it too; 0
+    means unknown. `shared_chars` is how much of the message after those is shared too (a text about
+    which several questions are asked). `prefill` opens the assistant's turn and is not repeated in
+    the answer. `raw` is text without a template, in which control-token spellings count as those
+    tokens. `tools` are definitions in OpenAI's form, the JSON text of each, for templates that show
+    such.
     """
 
     messages: tuple[Message, ...] = ()

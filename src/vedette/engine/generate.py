@@ -16,9 +16,10 @@ from .constraint.json_schema import Fault
 from .constraint.matcher import MaskTable, Matcher
 from .early_end import EarlyEnd, Way
 from .llama.context import Context
+from .prefix import n_common
 from .repair import Repair
 from .sampling import forbid
-from .sequence import Sequence, n_common
+from .sequence import Sequence
 from .speculation.guessing import Guessing
 from .thinking import Thinking
 from .ticket import Ticket

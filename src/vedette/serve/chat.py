@@ -18,6 +18,7 @@ from .facts import Facts
 from .fields import AnswerFields
 from .messages import NO_SOUND, ChatMessage, talk_of
 from .problems import Refusal
+from .replies import ChatChunk, ChatReply, streamed
 from .tool_use import Plan, ToolUse, planned, tool_use
 
 OLD_TOOLS = "it was replaced by tools and tool_choice"
@@ -93,8 +94,9 @@ def chat_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/chat/completions", response_model=None)
+    @router.post("/v1/chat/completions", response_model=ChatReply, responses=streamed(ChatChunk))
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
+        """A chat goes on."""
         body.check(facts)
         plan = await planned(http, facts, talk_of(body.messages), body.use())
         requests = body.requests(facts, plan)

@@ -18,7 +18,9 @@ from .body import Body
 from .facts import Facts
 from .forms import ANY_OBJECT, schema_constraint
 from .problems import Refusal
+from .replies import streamed
 from .response_items import talk_of_items
+from .response_replies import LAST, ResponseEvent, ResponseReply
 from .response_shape import ResponseShape
 from .tool_use import Plan, ToolUse, planned, tool_use
 
@@ -194,8 +196,11 @@ def response_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/responses", response_model=None)
+    @router.post(
+        "/v1/responses", response_model=ResponseReply, responses=streamed(ResponseEvent, LAST)
+    )
     async def respond(body: ResponseBody, http: HttpRequest) -> Response:
+        """A chat goes on, as OpenAI's newer API has it. Nothing is stored."""
         body.check(facts)
         talk = talk_of_items(body.input, body.instructions)
         plan = await planned(http, facts, talk, body.use())

@@ -14,6 +14,7 @@ from vedette.types import Completion, Request
 
 from .desk import Desk, events
 from .due_tokens import DueTokens
+from .faults import told
 from .problems import OWN_FAULT
 from .shapes import Shape
 
@@ -72,10 +73,10 @@ async def _chunks(
             raise
         yield shape.framed(shape.failure(error))
         return
-    except Exception:
+    except Exception as error:
         if not has_begun:
             raise
-        _log.exception("a stream broke off by a fault of vedette")
+        _log.error("a stream broke off by a fault of vedette\n%s", told(error))
         yield shape.framed(shape.failure(OWN_FAULT))
         return
     whole = [completions[index] for index in range(len(requests))]
