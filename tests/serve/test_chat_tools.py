@@ -275,6 +275,20 @@ def test_what_cannot_be_called_is_refused(door, fields, param):
     assert reply.json()["error"]["param"] == param
 
 
+def test_the_prompt_can_be_seen_with_its_calls(door, deciding):
+    call = {"id": "c", "type": "function", "function": {"name": "stop", "arguments": '{"code": 7}'}}
+    messages = [
+        *HELLO,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "done"},
+    ]
+    reply = httpx2.post(f"{door}/apply-template", json={"messages": messages}, timeout=30)
+    prompt = reply.json()["prompt"]
+    assert '{"name": "stop", "arguments": {"code": 7}}' in prompt
+    assert ("<tool_response>" in prompt) == (deciding.engine.call_form is not None)
+    assert "stop returned: done" in prompt or "stop: done" in prompt
+
+
 def test_a_form_goes_with_tools_that_are_not_called(client):
     answer = ask(client, tool_choice="none", response_format={"type": "json_object"}, max_tokens=60)
     assert isinstance(json.loads(answer.choices[0].message.content), dict)

@@ -104,8 +104,8 @@ async def planned(
     without the tools in its prompt: small models call what they see. Raises what the desk and the
     tools' schemas raise, and `CapabilityMissing` for another backend than the engine's.
     """
-    own = await asyncio.to_thread(_own_form, facts.backend)
-    words = Plan(_prompt(talk, None, own))
+    own = await asyncio.to_thread(own_form, facts.backend)
+    words = Plan(prompt_for(talk, None, own))
     if use is None or use.mode == "none":
         return words
     if not isinstance(facts.backend, LocalBackend):
@@ -118,7 +118,7 @@ async def planned(
         if tool is None:
             return words
         first = tool.name
-    prompt, form = _prompt(talk, use, own), own or WRITTEN_FORM
+    prompt, form = prompt_for(talk, use, own), own or WRITTEN_FORM
     if not first and use.mode == "auto" and not await _begins_call(http, facts, prompt, form):
         return words
     most = MOST_CALLS if use.parallel and not use.named else 1
@@ -134,12 +134,13 @@ async def _begins_call(http: HttpRequest, facts: Facts, prompt: Prompt, form: Ca
     return written.startswith(opening) or (bool(written) and opening.startswith(written))
 
 
-def _own_form(backend: Backend) -> CallForm | None:
+def own_form(backend: Backend) -> CallForm | None:
     """How the model's template writes calls; None where that is not known."""
     return backend.engine.call_form if isinstance(backend, LocalBackend) else None
 
 
-def _prompt(talk: Sequence[Message], use: ToolUse | None, form: CallForm | None) -> Prompt:
+def prompt_for(talk: Sequence[Message], use: ToolUse | None, form: CallForm | None) -> Prompt:
+    """The chat as the model reads it; `form` None: its template knows no tools."""
     if form is None:
         return Prompt(messages=in_words(talk, use.tools if use else ()))
     return Prompt(messages=tuple(talk), tools=use.definitions if use else ())
