@@ -243,9 +243,6 @@ def test_the_wire_of_a_called_function(door):
         ({"tools": [{"type": "web_search"}]}, "tools"),
         ({"tools": [STOP, STOP]}, "tools"),
         ({"tools": [function("f", a={"type": "string", "pattern": "("})]}, "tools"),
-        ({"response_format": {"type": "json_object"}}, "tools"),
-        ({"stop": "x"}, "stop"),
-        ({"logprobs": True}, "logprobs"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.tool_call_id"),
         (
             {"messages": [{"role": "tool", "content": "x", "tool_call_id": "c"}]},
@@ -289,9 +286,17 @@ def test_the_prompt_can_be_seen_with_its_calls(door, deciding):
     assert "stop returned: done" in prompt or "stop: done" in prompt
 
 
-def test_a_form_goes_with_tools_that_are_not_called(client):
-    answer = ask(client, tool_choice="none", response_format={"type": "json_object"}, max_tokens=60)
-    assert isinstance(json.loads(answer.choices[0].message.content), dict)
+def test_form_stop_and_logprobs_hold_for_words_and_not_for_calls(client, deciding):
+    how = {"response_format": {"type": "json_object"}, "stop": "code", "logprobs": True}
+    deciding.wanted = "stop"
+    called = ask(client, **how).choices[0]
+    assert called.message.tool_calls[0].function.arguments == '{"code": 7}'
+    assert called.logprobs is None
+    deciding.wanted = "none"
+    how = {"response_format": {"type": "json_object"}, "logprobs": True, "max_tokens": 60}
+    said = ask(client, **how).choices[0]
+    assert isinstance(json.loads(said.message.content), dict)
+    assert said.logprobs.content
 
 
 def test_a_budget_that_no_call_fits_into_is_refused(client):

@@ -270,8 +270,6 @@ def test_what_comes_before_the_first_text_is_an_http_error(client):
         ({"tools": [{"type": "web_search"}]}, "tools"),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"tools": [STOP], "tool_choice": {"type": "function", "name": "go"}}, "tool_choice"),
-        ({"tools": [STOP], "text": {"format": {"type": "json_object"}}}, "tools"),
-        ({"tools": [STOP], "include": LOGPROBS}, "include"),
         ({"seed": 1}, "seed"),
         ({"input": []}, "input"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input.0.type"),

@@ -127,28 +127,16 @@ class ResponseBody(Body):
         return self.text.format.constraint() if self.text and self.text.format else None
 
     def use(self) -> ToolUse | None:
-        """The tools. Raises `Refusal` for what does not go with them."""
+        """The tools. Raises `Refusal`."""
         definitions = [_as_in_chats(tool) for tool in self.tools or ()]
         choice = self.tool_choice
         if isinstance(choice, dict) and choice.get("type") == "function":
             choice = {"type": "function", "function": {"name": choice.get("name")}}
-        use = tool_use(definitions, choice, parallel=bool(self.parallel_tool_calls))
-        if use is None or use.mode == "none":
-            return use
-        if self.constraint() is not None:
-            raise Refusal(
-                "an answer calls tools or is held to a form; with text.format, tool_choice must "
-                'be "none"',
-                param="tools",
-            )
-        if self.tells_logprobs:
-            raise Refusal(
-                'log-probabilities go with texts: with tools, tool_choice "none"', param="include"
-            )
-        return use
+        return tool_use(definitions, choice, parallel=bool(self.parallel_tool_calls))
 
     def request(self, facts: Facts, plan: Plan) -> Request:
-        """As the backend takes it."""
+        """As the backend takes it. Form and log-probabilities are for texts, and not for calls."""
+        form, is_text = self.constraint(), plan.calls is None
         given = {
             name: value
             for name in ("temperature", "top_p")
@@ -156,11 +144,11 @@ class ResponseBody(Body):
         }
         return Request(
             prompt=plan.prompt,
-            constraint=self.constraint() if plan.calls is None else plan.calls.constraint,
+            constraint=form if plan.calls is None else plan.calls.constraint,
             max_tokens=facts.max_tokens(self.max_output_tokens),
             sampling=Sampling(**given, seed=secrets.randbits(31)),
-            logprobs=self.tells_logprobs,
-            top_logprobs=self.top_logprobs or 0,
+            logprobs=self.tells_logprobs and is_text,
+            top_logprobs=(self.top_logprobs or 0) if is_text else 0,
             deadline_s=facts.deadline_s,
         )
 
