@@ -32,6 +32,7 @@ from .options import ServeOptions
 from .problems import Refusal, add_handlers
 from .replies import ERRORS, ModelList, ModelReply, State
 from .rerank import rerank_router
+from .responses import response_router
 from .systemone import systemone_router
 from .tasks import task_router
 from .tokens import token_router
@@ -64,6 +65,7 @@ def create_app(
     app.include_router(_models(facts))
     app.include_router(chat_router(facts))
     app.include_router(completion_router(facts))
+    app.include_router(response_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
     errands = Errands(facts)

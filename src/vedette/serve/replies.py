@@ -77,13 +77,18 @@ class AnswerUsage(Reply):
     prompt_tokens_details: CachedTokens
 
 
-class ChatToken(Reply):
-    """A token of an answer; `bytes` is null for a part of a character."""
+class TopLogprob(Reply):
+    """A token that could have been; `bytes` is null for a part of a character."""
 
     token: str
     logprob: float
     bytes: list[int] | None
-    top_logprobs: list[Any]
+
+
+class ChatToken(TopLogprob):
+    """A token of an answer, and the likeliest at its place."""
+
+    top_logprobs: list[TopLogprob]
 
 
 class ChatLogprobs(Reply):
@@ -93,11 +98,30 @@ class ChatLogprobs(Reply):
     refusal: None
 
 
+class CallFunction(Reply):
+    """The function that is called, and the JSON text of its arguments."""
+
+    name: str
+    arguments: str
+
+
+class AnswerCall(Reply):
+    """A call of a tool."""
+
+    id: str
+    type: Literal["function"]
+    function: CallFunction
+
+
 class AnswerMessage(Reply):
-    """The model's turn."""
+    """The model's turn: a text, or calls."""
 
     role: Literal["assistant"]
-    content: str
+    content: str | None
+    tool_calls: list[AnswerCall] | None = None
+
+
+ChatReason = Literal["stop", "length", "tool_calls"]
 
 
 class ChatChoice(Reply):
@@ -106,7 +130,7 @@ class ChatChoice(Reply):
     index: int
     message: AnswerMessage
     logprobs: ChatLogprobs | None
-    finish_reason: Literal["stop", "length"]
+    finish_reason: ChatReason
 
 
 class ChatReply(Reply):
@@ -120,11 +144,28 @@ class ChatReply(Reply):
     usage: AnswerUsage
 
 
+class DeltaFunction(Reply):
+    """The name of a function, with the first event of its call, and more of its arguments."""
+
+    name: str | None = None
+    arguments: str
+
+
+class DeltaCall(Reply):
+    """What comes next of a call; id and type with its first event."""
+
+    index: int
+    id: str | None = None
+    type: Literal["function"] | None = None
+    function: DeltaFunction
+
+
 class Delta(Reply):
     """What comes next of a turn."""
 
     role: Literal["assistant"] | None = None
     content: str | None = None
+    tool_calls: list[DeltaCall] | None = None
 
 
 class ChatChunkChoice(Reply):
@@ -132,8 +173,8 @@ class ChatChunkChoice(Reply):
 
     index: int
     delta: Delta
-    logprobs: None
-    finish_reason: Literal["stop", "length"] | None
+    logprobs: ChatLogprobs | None
+    finish_reason: ChatReason | None
 
 
 class ChatChunk(Reply):
@@ -152,7 +193,7 @@ class TextLogprobs(Reply):
 
     tokens: list[str]
     token_logprobs: list[float]
-    top_logprobs: None
+    top_logprobs: list[dict[str, float]] | None
     text_offset: list[int]
 
 
@@ -181,7 +222,7 @@ class TextChunkChoice(Reply):
 
     index: int
     text: str
-    logprobs: None
+    logprobs: TextLogprobs | None
     finish_reason: Literal["stop", "length"] | None
 
 
@@ -291,8 +332,14 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """What every route can answer with too."""
 
 
-def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """For the `responses` of a route that can also stream its answer: what an event holds."""
+DONE_LAST = "The last one's data is `[DONE]`, or an error where the answer broke off."
+
+
+def streamed(event: type[BaseModel], last: str = DONE_LAST) -> dict[int | str, dict[str, Any]]:
+    """For the `responses` of a route that can also stream its answer: what an event holds.
+
+    `last` says how a stream ends.
+    """
     return {
         200: {
             "description": "The answer; with `stream`, its pieces as server-sent events.",
@@ -301,10 +348,7 @@ def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
                     "schema": {"type": "string"},
                     "itemSchema": {
                         "type": "object",
-                        "description": (
-                            "An event. The last one's data is `[DONE]`, or an error where the "
-                            "answer broke off."
-                        ),
+                        "description": f"An event. {last}",
                         "properties": {
                             "data": {
                                 "type": "string",
