@@ -146,6 +146,10 @@ class Settings(BaseSettings):
         ge=1,
         description="Most bytes of all files of `serve` together; then no more are taken in.",
     )
+    keys_file: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="API keys of `serve`, as `vedette keys` writes them; `auto` is in `home`.",
+    )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
 
@@ -166,6 +170,11 @@ class Settings(BaseSettings):
     def thread_count(self) -> int:
         """Threads to use: as set, or the physical cores that this process may run on."""
         return self.threads or usable_cores()
+
+    @property
+    def keys_path(self) -> Path:
+        """Where the API keys of `serve` are kept."""
+        return self.keys_file or self.home / "keys.json"
 
     def origin(self, name: str) -> Origin:
         """Where the value of the setting `name` came from."""
@@ -292,11 +301,10 @@ def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
 
 
 def _beside_file(settings: Settings, path: Path) -> Settings:
-    """A relative folder in a file is meant from that file's folder, elsewhere from here."""
+    """A relative path in a file is meant from that file's folder, elsewhere from here."""
     found = {}
-    for name in ("home", "files_dir"):
-        folder = getattr(settings, name)
-        if folder is not None:
-            base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
-            found[name] = Path(os.path.normpath(base / folder))
+    for name in ("home", "keys_file", "files_dir"):
+        base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
+        value = getattr(settings, name)
+        found[name] = value if value is None else Path(os.path.normpath(base / value))
     return settings.model_copy(update=found)

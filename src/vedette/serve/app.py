@@ -17,14 +17,22 @@ from .batch_routes import batch_router, no_files_router
 from .batches import Batches
 from .chat import chat_router
 from .completions import completion_router
+from .document import document_router
 from .door import Door
 from .embeddings import embedding_router
+from .errands import Errands
 from .facts import Facts
 from .file_store import FileStore
 from .files import file_router
+from .guard import Guard
 from .inside import Inside
+from .metrics import metric_router
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
+from .replies import ERRORS, ModelList, ModelReply, State
+from .rerank import rerank_router
+from .systemone import systemone_router
+from .tasks import task_router
 from .tokens import token_router
 
 
@@ -33,7 +41,8 @@ def create_app(
 ) -> FastAPI:
     """The HTTP door over `backend` and `files`, which stay the caller's to close.
 
-    Without `files` there are no batches. Raises `FileError` where theirs cannot be read.
+    Without `files` there are no batches. Raises `FileError` where they, or a file of keys, cannot
+    be read.
     """
     options = options or ServeOptions()
     app = FastAPI(
@@ -43,33 +52,40 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        responses=ERRORS,
     )
-    app.add_middleware(Door, options=options)
-    add_handlers(app)
     facts = Facts(backend, options)
+    guard = Guard(options)
+    app.add_middleware(Door, options=options, guard=guard, metrics=facts.metrics)
+    add_handlers(app)
+    app.include_router(document_router(app))
+    app.include_router(metric_router(facts.metrics))
     app.include_router(_state(backend))
     app.include_router(_models(facts))
     app.include_router(chat_router(facts))
     app.include_router(completion_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
+    errands = Errands(facts)
+    for route in (systemone_router, rerank_router, task_router):
+        app.include_router(route(facts, errands))
     if files is None:
         app.include_router(no_files_router())
     else:
         app.include_router(file_router(files))
-        app.include_router(batch_router(Batches(files, facts, Inside(app))))
+        app.include_router(batch_router(Batches(files, facts, Inside(app)), guard))
     return app
 
 
 def _state(backend: Backend) -> APIRouter:
     router = APIRouter()
 
-    @router.get("/health")
+    @router.get("/health", response_model=State)
     async def health() -> dict[str, str]:
         """The process lives."""
         return {"status": "ok"}
 
-    @router.get("/ready")
+    @router.get("/ready", response_model=State)
     async def ready() -> dict[str, str]:
         """The backend answers: it can be asked for the tokens of a word."""
         try:
@@ -92,12 +108,14 @@ def _models(facts: Facts) -> APIRouter:
         "meta": {"name": backend.name, "n_ctx": backend.capabilities.context_tokens},
     }
 
-    @router.get("")
+    @router.get("", response_model=ModelList)
     async def models() -> JSONResponse:
-        return JSONResponse({"object": "list", "data": [entry]})
+        """The one model."""
+        return JSONResponse({"object": "list", "data": [entry], "models": [entry]})
 
-    @router.get("/{model:path}")
+    @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:
+        """The model of this name."""
         facts.check_model(model)
         return JSONResponse(entry)
 

@@ -26,11 +26,17 @@ Event: TypeAlias = tuple[int, str | Completion | BaseException]
 
 
 class Desk:
-    """Takes requests to a backend, so many at once; more are refused. Of one event loop."""
+    """Takes requests to a backend, so many at once; more are refused. Of one event loop.
 
-    def __init__(self, backend: Backend, most: int) -> None:
+    `watch` is shown every request that is under way.
+    """
+
+    def __init__(
+        self, backend: Backend, most: int, *, watch: Callable[[Handle[Result]], None]
+    ) -> None:
         self._backend = backend
         self._most = most
+        self._watch = watch
         self.n_under_way = 0
         self.behind = Behind.of(backend)
         """Who asks for batches, while these places are free."""
@@ -83,6 +89,7 @@ class Desk:
         try:
             for request in requests:  # compiling a grammar takes time: not on the event loop
                 handles.append(await asyncio.to_thread(submit, request))
+                self._watch(handles[-1])
             yield handles
         finally:
             for handle in handles:
@@ -102,6 +109,15 @@ class Desk:
                 async with self._submitted(requests[at : at + n_at_once]) as handles:
                     results += await _while_there(http, _all(handles))
         return [result for result in results if isinstance(result, kind)]
+
+    async def errand(self, http: HttpRequest | None, n: int, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` gives, which goes to the backend itself and takes `n` places meanwhile.
+
+        Raises what it raises, what is said of `under_way`, and `Cancelled` if the client left
+        (None: there is no connection to leave; who calls is cancelled).
+        """
+        with self._places(n):
+            return await (work() if http is None else _while_there(http, work()))
 
 
 async def _all(handles: Sequence[Handle[Result]]) -> list[Result]:
