@@ -134,6 +134,10 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=4 * 1024 * 1024, ge=1, description="Largest body of a request to `serve`."
     )
+    keys_file: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="API keys of `serve`, as `vedette keys` writes them; `auto` is in `home`.",
+    )
     files_dir: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
         default=None,
         description="Folder for the files and batches of `serve`; `auto` is one among your data.",
@@ -145,10 +149,6 @@ class Settings(BaseSettings):
         default=4 * 1024 * 1024 * 1024,
         ge=1,
         description="Most bytes of all files of `serve` together; then no more are taken in.",
-    )
-    keys_file: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
-        default=None,
-        description="API keys of `serve`, as `vedette keys` writes them; `auto` is in `home`.",
     )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
@@ -304,7 +304,8 @@ def _beside_file(settings: Settings, path: Path) -> Settings:
     """A relative path in a file is meant from that file's folder, elsewhere from here."""
     found = {}
     for name in ("home", "keys_file", "files_dir"):
-        base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
         value = getattr(settings, name)
-        found[name] = value if value is None else Path(os.path.normpath(base / value))
+        if value is not None:
+            base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
+            found[name] = Path(os.path.normpath(base / value))
     return settings.model_copy(update=found)

@@ -10,6 +10,7 @@ import pytest
 from served import served
 
 from vedette.backends.none import NoModel
+from vedette.batch.around import Around
 from vedette.decide.calibration import Promise, calibrate
 from vedette.decide.question import parse_questions
 from vedette.serve.app import create_app
@@ -121,6 +122,27 @@ def test_the_shared_state_is_billed_once_and_a_warm_cache_changes_nothing(http):
     assert tokens("angry", "route") == both == tokens("route", "angry")
     n_state = http.post("/tokenize", json={"content": STATE}).json()["tokens"]
     assert sum(alone) - both >= len(n_state)  # the state, and what stands before it
+
+
+class Counting(Around):
+    """Counts what is asked of the backend."""
+
+    n_asked = 0
+
+    def answered(self, request):
+        self.n_asked += 1
+        return super().answered(request)
+
+
+def test_what_the_model_prefers_anyway_is_measured_once_for_a_set_of_questions(tiny_backend):
+    backend = Counting(tiny_backend)
+    with served(create_app(backend, ServeOptions(model="tiny"))) as url:
+        counts = []
+        for state in ("hello", "the server", "failed"):
+            assert httpx2.post(f"{url}/v1/systemone", json=body_of(state=state)).status_code == 200
+            counts.append(backend.n_asked)
+    assert [counts[1] - counts[0], counts[2] - counts[1]] == [3, 3]
+    assert counts[0] > 3
 
 
 def test_many_options_still_sum_to_one(http):

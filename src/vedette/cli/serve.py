@@ -16,7 +16,7 @@ from vedette.errors import CapabilityMissing, FileError, InputError
 if TYPE_CHECKING:
     from vedette.serve.file_store import FileStore
 
-EXTRA = ("fastapi", "starlette", "uvicorn", "python_multipart", "prometheus_client")
+EXTRA = ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart")
 
 
 def serve(
@@ -111,7 +111,7 @@ def serve(
     taken = bind(settings.host, settings.port)
     with taken, ExitStack() as stack:
         if not quiet:
-            _log_to_stderr()
+            log_requests()
         files = open_files(settings)
         if files is not None:
             stack.enter_context(files)
@@ -159,8 +159,8 @@ def open_files(settings: Settings) -> FileStore | None:
         return None
 
 
-def _log_to_stderr() -> None:
-    """A line for each request."""
+def log_requests() -> None:
+    """Have a line for each request go to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     log = logging.getLogger("vedette.serve")

@@ -41,8 +41,8 @@ def create_app(
 ) -> FastAPI:
     """The HTTP door over `backend` and `files`, which stay the caller's to close.
 
-    Without `files` there are no batches. Raises `FileError` where they, or a file of keys, cannot
-    be read.
+    Without `files` there are no batches. Raises `FileError` for a file of keys, or of batches, that
+    cannot be read.
     """
     options = options or ServeOptions()
     app = FastAPI(

@@ -90,11 +90,13 @@ class Leash:
 class Leashed(Around):
     """Implements `Backend`: another one, asked on the leash of the thread that asks.
 
-    One of them serves all errands, since tasks keep by backend what they measured with it.
+    One of them serves all errands, since tasks keep by backend what they measured with it. `watch`
+    is shown every request that is under way.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, watch: Callable[[Handle[Result]], None]) -> None:
         super().__init__(backend)
+        self._watch = watch
         self._of_thread = threading.local()
 
     @contextmanager
@@ -109,7 +111,9 @@ class Leashed(Around):
     def answered(self, request: AnyRequest) -> Handle[Result]:
         """See `Around`."""
         leash: Leash = self._of_thread.leash
-        return leash.submit(super().answered, request)
+        handle = leash.submit(super().answered, request)
+        self._watch(handle)
+        return handle
 
 
 class Errands:
@@ -118,7 +122,7 @@ class Errands:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._most = facts.options.max_requests
-        self._backend = Leashed(facts.backend)
+        self._backend = Leashed(facts.backend, facts.metrics.watch)
         # Its own threads: errands take long, and the desk needs threads for moments. Batches have
         # as many under way as the backend is wide, beside those that the desk lets in.
         n_most = self._most + self._backend.width

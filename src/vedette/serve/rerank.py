@@ -18,6 +18,7 @@ from .errands import Errands
 from .facts import Facts
 from .fields import Body
 from .problems import Refusal
+from .task_replies import RankingReply
 
 PATHS = ("/v1/rerank", "/rerank", "/reranking", "/v1/reranking")
 
@@ -75,7 +76,7 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
     router = APIRouter()
 
     async def rerank(body: RerankBody, http: HttpRequest) -> JSONResponse:
-        """See the module."""
+        """Documents by how well they answer a query."""
         if body.model is not None:
             facts.check_model(body.model)
         if not body.query.strip():
@@ -97,7 +98,7 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
         )
 
     for path in PATHS:
-        router.post(path)(rerank)
+        router.post(path, response_model=RankingReply)(rerank)
     return router
 
 

@@ -29,6 +29,7 @@ from .facts import Facts
 from .problems import Refusal
 from .systemone_problems import Fault, fault_of
 from .systemone_request import EXTENSION, SystemOne, parse
+from .task_replies import SYSTEM_ONE_BODY, SYSTEM_ONE_ERRORS, SystemOneReply
 from .verbs.options import Options
 
 PATHS = ("/v1/systemone", "/v1/decisions", "/api/alpha/decisions")
@@ -67,7 +68,7 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
         return JSONResponse(_said(facts.model, asked, answers, n_tokens))
 
     async def systemone(http: HttpRequest) -> JSONResponse:
-        """See the module."""
+        """Closed questions about a state, answered by scores."""
         try:
             return await answered(http)
         except Fault as fault:
@@ -76,7 +77,12 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
             return fault_of(error).response
 
     for path in PATHS:
-        router.post(path)(systemone)
+        router.post(
+            path,
+            response_model=SystemOneReply,
+            responses=SYSTEM_ONE_ERRORS,
+            openapi_extra=SYSTEM_ONE_BODY,
+        )(systemone)
     return router
 
 

@@ -19,6 +19,7 @@ from .errands import Errands
 from .facts import Facts
 from .fields import Body
 from .problems import Refusal
+from .task_replies import TaskEntry, TaskList, TaskResult, TaskResults
 from .verb_call import call
 from .verbs.options import BadOption
 from .verbs.table import VERBS, Verb
@@ -48,17 +49,20 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
     """The routes, over a server's backend."""
     router = APIRouter(prefix="/v1/tasks")
 
-    @router.get("")
+    @router.get("", response_model=TaskList)
     async def listed() -> JSONResponse:
+        """All tasks, with what each takes."""
         found = await asyncio.to_thread(lambda: [entry_of(verb) for verb in VERBS.values()])
         return JSONResponse({"object": "list", "data": found})
 
-    @router.get("/{task}")
+    @router.get("/{task}", response_model=TaskEntry)
     async def told(task: str) -> JSONResponse:
+        """A task, with what it takes."""
         return JSONResponse(await asyncio.to_thread(entry_of, _verb(task)))
 
-    @router.post("/{task}", response_model=None)
+    @router.post("/{task}", response_model=TaskResult | TaskResults)
     async def run(task: str, body: TaskBody, http: HttpRequest) -> Response:
+        """A task over one input, or over several."""
         verb = _verb(task)
         if body.model is not None:
             facts.check_model(body.model)
