@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi import Query as InQuery
@@ -19,6 +19,7 @@ from .problems import AsciiJson
 from .upload import received
 
 MOST_LISTED = 10_000
+KIND = "application/octet-stream"
 FORM = {
     "requestBody": {
         "required": True,
@@ -27,7 +28,7 @@ FORM = {
                 "schema": {
                     "type": "object",
                     "properties": {
-                        "file": {"contentMediaType": "application/octet-stream"},
+                        "file": {"contentMediaType": KIND},
                         "purpose": {"const": "batch"},
                     },
                     "required": ["file", "purpose"],
@@ -35,6 +36,12 @@ FORM = {
                 }
             }
         },
+    }
+}
+BYTES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file.",
+        "content": {KIND: {"schema": {"contentMediaType": KIND}}},
     }
 }
 
@@ -70,13 +77,11 @@ def file_router(store: FileStore) -> APIRouter:
         """What is known of a file."""
         return AsciiJson(store.get(file_id).as_dict())
 
-    @router.get("/{file_id}/content", response_class=FileResponse)
+    @router.get("/{file_id}/content", response_class=FileResponse, responses=BYTES)
     async def content(file_id: str) -> Response:
         """The bytes of a file."""
         found = store.get(file_id)
-        return FileResponse(
-            store.path(found), media_type="application/octet-stream", filename=found.filename
-        )
+        return FileResponse(store.path(found), media_type=KIND, filename=found.filename)
 
     @router.delete("/{file_id}", response_model=FileGone)
     async def delete(file_id: str) -> Response:
