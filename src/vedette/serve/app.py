@@ -57,7 +57,8 @@ def create_app(
         responses=ERRORS,
     )
     facts = Facts(backend, options)
-    app.add_middleware(Door, options=options, guard=Guard(options), metrics=facts.metrics)
+    guard = Guard(options)
+    app.add_middleware(Door, options=options, guard=guard, metrics=facts.metrics)
     add_handlers(app)
     app.include_router(document_router(app))
     app.include_router(metric_router(facts.metrics))
@@ -76,7 +77,7 @@ def create_app(
         app.include_router(no_files_router())
     else:
         app.include_router(file_router(files))
-        app.include_router(batch_router(Batches(files, facts, Inside(app))))
+        app.include_router(batch_router(Batches(files, facts, Inside(app)), guard))
     return app
 
 

@@ -43,6 +43,11 @@ class Guard:
             )
         return key.name
 
+    def check_scope(self, path: str, headers: Headers) -> None:
+        """Raises `Refusal` if the key that was shown does not open the path."""
+        if self._keys.is_locked:
+            _check_scope(self._key_of(headers), path)
+
     def _key_of(self, headers: Headers) -> Key:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         shown = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
