@@ -14,6 +14,7 @@ from vedette.errors import CapabilityMissing
 from .batch_record import window_s
 from .batches import Batches
 from .fields import Body
+from .file_replies import BatchList, BatchReply
 from .pages import Query, page
 from .problems import AsciiJson
 
@@ -45,8 +46,9 @@ def batch_router(batches: Batches) -> APIRouter:
     """The routes, over a server's batches, which are worked on while the app runs."""
     router = APIRouter(prefix="/v1/batches", lifespan=batches.running)
 
-    @router.post("")
+    @router.post("", response_model=BatchReply)
     async def create(body: BatchBody) -> Response:
+        """Have a file of requests answered when there is time."""
         window_s(body.completion_window)
         batch = await batches.create(
             endpoint=body.endpoint,
@@ -56,16 +58,19 @@ def batch_router(batches: Batches) -> APIRouter:
         )
         return AsciiJson(batch.as_dict())
 
-    @router.get("")
+    @router.get("", response_model=BatchList)
     async def listed(query: Annotated[BatchQuery, InQuery()]) -> Response:
+        """The batches, the newest first, page by page."""
         return AsciiJson(page(batches.all()[::-1], query.after, query.limit))
 
-    @router.get("/{batch_id}")
+    @router.get("/{batch_id}", response_model=BatchReply)
     async def batch(batch_id: str) -> Response:
+        """How far a batch is."""
         return AsciiJson(batches.get(batch_id).as_dict())
 
-    @router.post("/{batch_id}/cancel")
+    @router.post("/{batch_id}/cancel", response_model=BatchReply)
     async def cancel(batch_id: str) -> Response:
+        """End a batch; what is answered stays."""
         return AsciiJson((await batches.cancel(batch_id)).as_dict())
 
     return router
@@ -73,7 +78,7 @@ def batch_router(batches: Batches) -> APIRouter:
 
 def no_files_router() -> APIRouter:
     """In place of files and batches, for a server that has no folder."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     @router.api_route("/v1/files", methods=METHODS)
     @router.api_route("/v1/files/{rest:path}", methods=METHODS)
