@@ -20,19 +20,26 @@ class Guard:
     def __init__(self, options: ServeOptions) -> None:
         self._keys = Keyring(options.api_key, options.keys_file)
 
-    def admit(self, path: str, headers: Headers) -> str:
-        """The name of the key that was shown, empty where none is needed.
+    def identify(self, path: str, headers: Headers) -> Key | None:
+        """The key that was shown; None where none is needed.
 
-        Raises `Refusal` for a request that is not let in.
+        Raises `Refusal` for a request without one, or from a host that is not this machine.
         """
         self._keys.refresh()
         if not self._keys.is_locked:
             _check_host(headers)
-            return ""
-        if path in OPEN_PATHS:
-            return ""
-        key = self._key_of(headers)
-        _check_scope(key, path)
+            return None
+        return None if path in OPEN_PATHS else self._key_of(headers)
+
+    def check(self, key: Key, path: str) -> None:
+        """Raises `Refusal` for what the key does not open, or not so often."""
+        needed = scope_of(path)
+        if needed is not None and needed not in key.scopes:
+            raise Refusal(
+                f"the key {key.name} has no scope {needed}, which {path} needs",
+                status=403,
+                code="insufficient_scope",
+            )
         wait_s = self._keys.wait_s(key)
         if wait_s:
             raise Refusal(
@@ -41,7 +48,6 @@ class Guard:
                 code="rate_limit_exceeded",
                 retry_after_s=math.ceil(wait_s),
             )
-        return key.name
 
     def _key_of(self, headers: Headers) -> Key:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -54,16 +60,6 @@ class Guard:
                 code="invalid_api_key",
             )
         return key
-
-
-def _check_scope(key: Key, path: str) -> None:
-    needed = scope_of(path)
-    if needed is not None and needed not in key.scopes:
-        raise Refusal(
-            f"the key {key.name} has no scope {needed}, which {path} needs",
-            status=403,
-            code="insufficient_scope",
-        )
 
 
 def _check_host(headers: Headers) -> None:
