@@ -135,15 +135,18 @@ def main() -> int:
     from vedette.backends.local import LocalBackend
     from vedette.engine.options import EngineOptions
     from vedette.serve.app import create_app
+    from vedette.serve.file_store import FileStore
     from vedette.serve.options import ServeOptions
 
     with tempfile.TemporaryDirectory() as folder:
         model = given_options.model or build_tiny("full", Path(folder) / "tiny.gguf")
         backend = LocalBackend(model, EngineOptions(threads=1, width=4))
         try:
-            app = create_app(backend, ServeOptions(model="tiny", max_tokens=MOST_TOKENS))
-            with served(app) as url:
-                outcome = ask(url, given_options.cases, first_seed=given_options.seed)
+            options = ServeOptions(model="tiny", max_tokens=MOST_TOKENS)
+            with FileStore(Path(folder) / "files") as files:
+                app = create_app(backend, options, files)
+                with served(app) as url:
+                    outcome = ask(url, given_options.cases, first_seed=given_options.seed)
         finally:
             backend.close()
     say("\n\n".join(outcome.failures))

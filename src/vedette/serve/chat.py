@@ -13,12 +13,13 @@ from vedette.engine.options import MOST_TOP_LOGPROBS
 from vedette.types import AdapterScales, Request
 
 from .answer import answered
+from .answer_replies import ChatChunk, ChatReply
 from .chat_shape import ChatShape
 from .facts import Facts
 from .fields import AnswerFields
 from .messages import NO_SOUND, ChatMessage, talk_of
 from .problems import Refusal
-from .replies import ChatChunk, ChatReply, streamed
+from .replies import streamed
 from .tool_use import Plan, ToolUse, planned, tool_use
 
 OLD_TOOLS = "it was replaced by tools and tool_choice"

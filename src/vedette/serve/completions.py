@@ -13,10 +13,11 @@ from vedette.engine.options import MOST_TOP_LOGPROBS
 from vedette.types import Prompt, Request
 
 from .answer import answered
+from .answer_replies import TextChunk, TextReply
 from .facts import Facts
 from .fields import AnswerFields
 from .problems import Refusal
-from .replies import TextChunk, TextReply, streamed
+from .replies import streamed
 from .shapes import TextShape
 
 

@@ -14,11 +14,9 @@ from .faults import told
 from .guard import Guard
 from .inside import INSIDE
 from .metrics import Metrics
-from .options import ServeOptions
+from .options import SLOWEST_BYTES_PER_S, ServeOptions
 from .problems import OWN_FAULT, Refusal, response_of
 
-SLOWEST_BYTES_PER_S = 1000
-"""A body that comes more slowly than this is not waited for."""
 UPLOADS = ("POST", "/v1/files")
 """A body that is no JSON and has limits of its own: the route reads it as it comes."""
 
@@ -50,7 +48,10 @@ class Door:
     async def _let_in(self, scope: Scope, receive: Receive, visit: _Visit) -> None:
         try:
             headers = Headers(scope=scope)
-            visit.key = self._guard.admit(scope["path"], headers)
+            key = self._guard.identify(scope["path"], headers)
+            if key is not None:
+                visit.key = key.name
+                self._guard.check(key, scope["path"])
             if (scope["method"], scope["path"]) == UPLOADS:
                 await self._app(scope, receive, visit.send)
                 return

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from .replies import CachedTokens, ChatToken, Reply
+from .answer_replies import ChatToken
+from .replies import CachedTokens, Reply
 
 
 class TextOutput(Reply):
