@@ -134,6 +134,10 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=4 * 1024 * 1024, ge=1, description="Largest body of a request to `serve`."
     )
+    keys_file: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="API keys of `serve`, as `vedette keys` writes them; `auto` is in `home`.",
+    )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
 
@@ -154,6 +158,11 @@ class Settings(BaseSettings):
     def thread_count(self) -> int:
         """Threads to use: as set, or the physical cores that this process may run on."""
         return self.threads or usable_cores()
+
+    @property
+    def keys_path(self) -> Path:
+        """Where the API keys of `serve` are kept."""
+        return self.keys_file or self.home / "keys.json"
 
     def origin(self, name: str) -> Origin:
         """Where the value of the setting `name` came from."""
@@ -280,8 +289,10 @@ def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
 
 
 def _beside_file(settings: Settings, path: Path) -> Settings:
-    """A relative `home` in a file is meant from that file's folder, elsewhere from here."""
-    origin = settings.origin("home")
-    base = path.parent if origin.kind == "file" else Path.cwd()
-    home = Path(os.path.normpath(base / settings.home))
-    return settings.model_copy(update={"home": home})
+    """A relative path in a file is meant from that file's folder, elsewhere from here."""
+    found = {}
+    for name in ("home", "keys_file"):
+        base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
+        value = getattr(settings, name)
+        found[name] = value if value is None else Path(os.path.normpath(base / value))
+    return settings.model_copy(update=found)

@@ -282,7 +282,7 @@ class Failing:
         handle = self._backend.submit(request)
 
         class Broken:
-            cancel = handle.cancel
+            cancel, on_done, result = handle.cancel, handle.on_done, handle.result
 
             def __iter__(self):
                 yield next(iter(handle))
@@ -383,7 +383,7 @@ def test_a_fault_within_a_stream_is_told_without_its_reason(tiny_backend, caplog
         reply = httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=30)
     assert '"code":"internal_error"' in reply.text
     assert "secret" not in reply.text
-    assert "secret" in caplog.text
+    assert "builtins.ValueError, raised by" in caplog.text
 
 
 def test_an_answer_that_takes_too_long_is_504_and_not_tried_again(tiny_backend):

@@ -47,7 +47,7 @@ def test_an_open_address_without_a_key_is_exit_code_2_and_one_sentence(variables
     assert run(["serve", "--host", "0.0.0.0"]) == 2
     assert capfd.readouterr().err == (
         "vedette: 0.0.0.0 can be reached by other machines, and there is no API key. "
-        "set VEDETTE_SERVE_API_KEY or --api-key, or listen on 127.0.0.1.\n"
+        "make one by `vedette keys add NAME`, or listen on 127.0.0.1.\n"
     )
 
 

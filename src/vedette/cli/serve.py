@@ -11,7 +11,7 @@ from vedette.cli.job import open_backend
 from vedette.config import SERVE_API_KEY_VARIABLE, load
 from vedette.errors import CapabilityMissing, InputError
 
-EXTRA = ("fastapi", "starlette", "uvicorn")
+EXTRA = ("fastapi", "starlette", "uvicorn", "prometheus_client")
 
 
 def serve(
@@ -45,8 +45,8 @@ def serve(
     port
         Port to listen on; 0 is any free one.
     api_key
-        What clients must show (Authorization: Bearer). The variable VEDETTE_SERVE_API_KEY keeps
-        it out of the list of processes.
+        A key that opens everything (Authorization: Bearer). The variable VEDETTE_SERVE_API_KEY
+        keeps it out of the list of processes; `vedette keys` makes more keys.
     alias
         Name under which clients ask for the model.
     max_requests
@@ -70,6 +70,7 @@ def serve(
     """
     try:
         from vedette.serve.app import create_app
+        from vedette.serve.keys import has_keys
         from vedette.serve.options import ServeOptions, check_bind
         from vedette.serve.run import bind, run_app, url_of
     except ModuleNotFoundError as error:
@@ -97,7 +98,7 @@ def serve(
     if api_key == "":
         raise InputError("--api-key is empty", hint="leave it out, or give a key")
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
-    check_bind(settings.host, key)
+    check_bind(settings.host, has_key=has_keys(settings.keys_path, key))
     taken = bind(settings.host, settings.port)
     with taken:
         if not quiet:
@@ -107,6 +108,7 @@ def serve(
             options = ServeOptions(
                 model=alias or opened.name.partition(", tuned")[0],
                 api_key=key,
+                keys_file=settings.keys_path,
                 max_requests=settings.max_requests,
                 max_body_bytes=settings.max_body_bytes,
                 deadline_s=settings.timeout_s,

@@ -102,6 +102,16 @@ class EngineCore:
         return self._loop.stats
 
     @property
+    def n_waiting(self) -> int:
+        """Requests that wait for a place."""
+        return self._loop.n_waiting
+
+    @property
+    def n_running(self) -> int:
+        """Sequences that are read or written at once; a closed question can be several."""
+        return self._loop.n_running
+
+    @property
     def compiler(self) -> Compiler:
         """The constraint compiler; building its vocabulary takes about a second, so on demand."""
         with self._compiler_lock:

@@ -72,6 +72,16 @@ class Loop:
             sources.append(DraftSource(draft, self._model, spec, times, share_prefixes=share))
         return sources
 
+    @property
+    def n_waiting(self) -> int:
+        """Sequences in the queue. From any thread."""
+        return len(self._queue)
+
+    @property
+    def n_running(self) -> int:
+        """Sequences that are live. From any thread."""
+        return len(self._live)
+
     def submit(self, sequence: Sequence) -> None:
         """Queue a sequence. Raises `InputTooLong` or `Overloaded` at once."""
         if sequence.n_total > self.max_cells:
@@ -255,8 +265,7 @@ class Loop:
                 typed = error if isinstance(error, VedetteError) else _internal_error(error)
                 self._fail(sequence, typed)
                 continue
-            self.stats.guessed += part.n_guesses
-            self.stats.guesses_right += max(0, sequence.n_cached - n_before)
+            self.stats.record_guesses(part.n_guesses, max(0, sequence.n_cached - n_before))
             self._after(sequence)
         self._live = [s for s in self._live if not s.finished]
 

@@ -15,16 +15,23 @@ from vedette.types import Json
 
 from .chat import chat_router
 from .completions import completion_router
+from .document import document_router
 from .door import Door
 from .embeddings import embedding_router
 from .facts import Facts
+from .guard import Guard
+from .metrics import metric_router
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
+from .replies import ERRORS, ModelList, ModelReply, State
 from .tokens import token_router
 
 
 def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI:
-    """The HTTP door over `backend`, which stays the caller's to close."""
+    """The HTTP door over `backend`, which stays the caller's to close.
+
+    Raises `FileError` for a file of keys that cannot be read.
+    """
     options = options or ServeOptions()
     app = FastAPI(
         title="vedette",
@@ -33,10 +40,13 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        responses=ERRORS,
     )
-    app.add_middleware(Door, options=options)
-    add_handlers(app)
     facts = Facts(backend, options)
+    app.add_middleware(Door, options=options, guard=Guard(options), metrics=facts.metrics)
+    add_handlers(app)
+    app.include_router(document_router(app))
+    app.include_router(metric_router(facts.metrics))
     app.include_router(_state(backend))
     app.include_router(_models(facts))
     app.include_router(chat_router(facts))
@@ -49,12 +59,12 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
 def _state(backend: Backend) -> APIRouter:
     router = APIRouter()
 
-    @router.get("/health")
+    @router.get("/health", response_model=State)
     async def health() -> dict[str, str]:
         """The process lives."""
         return {"status": "ok"}
 
-    @router.get("/ready")
+    @router.get("/ready", response_model=State)
     async def ready() -> dict[str, str]:
         """The backend answers: it can be asked for the tokens of a word."""
         try:
@@ -77,12 +87,14 @@ def _models(facts: Facts) -> APIRouter:
         "meta": {"name": backend.name, "n_ctx": backend.capabilities.context_tokens},
     }
 
-    @router.get("")
+    @router.get("", response_model=ModelList)
     async def models() -> JSONResponse:
+        """The one model."""
         return JSONResponse({"object": "list", "data": [entry]})
 
-    @router.get("/{model:path}")
+    @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:
+        """The model of this name."""
         facts.check_model(model)
         return JSONResponse(entry)
 

@@ -15,6 +15,7 @@ from .answer import answered
 from .facts import Facts
 from .fields import NO_BIAS, PENALTIES, AnswerFields, Body
 from .problems import Refusal
+from .replies import ChatChunk, ChatReply, streamed
 from .shapes import ChatShape
 
 NO_TOOLS = "this server calls no tools"
@@ -127,8 +128,9 @@ def chat_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/chat/completions", response_model=None)
+    @router.post("/v1/chat/completions", response_model=ChatReply, responses=streamed(ChatChunk))
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
+        """A chat goes on."""
         requests = body.requests(facts)
         shape = ChatShape(facts.model, is_streamed=bool(body.stream), logprobs=bool(body.logprobs))
         return await answered(http, facts.desk, body, requests, shape, n_each=len(requests))

@@ -14,6 +14,7 @@ from .answer import answered
 from .facts import Facts
 from .fields import NO_BIAS, PENALTIES, AnswerFields
 from .problems import Refusal
+from .replies import TextChunk, TextReply, streamed
 from .shapes import TextShape
 
 
@@ -69,8 +70,9 @@ def completion_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/completions", response_model=None)
+    @router.post("/v1/completions", response_model=TextReply, responses=streamed(TextChunk))
     async def complete(body: CompletionBody, http: HttpRequest) -> Response:
+        """A text goes on."""
         requests = body.requests(facts)
         shape = TextShape(facts.model, logprobs=body.logprobs is not None)
         return await answered(http, facts.desk, body, requests, shape, n_each=body.n or 1)

@@ -24,11 +24,17 @@ Event: TypeAlias = tuple[int, str | Completion | BaseException]
 
 
 class Desk:
-    """Takes requests to a backend, so many at once; more are refused. Of one event loop."""
+    """Takes requests to a backend, so many at once; more are refused. Of one event loop.
 
-    def __init__(self, backend: Backend, most: int) -> None:
+    `watch` is shown every request that is under way.
+    """
+
+    def __init__(
+        self, backend: Backend, most: int, *, watch: Callable[[Handle[Result]], None]
+    ) -> None:
         self._backend = backend
         self._most = most
+        self._watch = watch
         self.n_under_way = 0
 
     @contextmanager
@@ -72,6 +78,7 @@ class Desk:
         try:
             for request in requests:  # compiling a grammar takes time: not on the event loop
                 handles.append(await asyncio.to_thread(submit, request))
+                self._watch(handles[-1])
             yield handles
         finally:
             for handle in handles:

@@ -18,6 +18,7 @@ from vedette.types import Embedding, EmbedRequest
 from .facts import Facts
 from .fields import Body
 from .problems import Refusal
+from .replies import EmbeddingList
 
 
 class EmbeddingBody(Body):
@@ -50,8 +51,9 @@ def embedding_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/embeddings", response_model=None)
+    @router.post("/v1/embeddings", response_model=EmbeddingList)
     async def embed(body: EmbeddingBody, http: HttpRequest) -> Response:
+        """Where the model places texts."""
         found = await facts.desk.answers(http, body.requests(facts), Embedding)
         n_tokens = sum(one.usage.prompt_tokens for one in found)
         answer: dict[str, Any] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vedette.backends.base import Backend
 
 from .desk import Desk
+from .metrics import Metrics
 from .options import ServeOptions
 from .problems import Refusal
 
@@ -16,7 +17,9 @@ class Facts:
         self.backend = backend
         self.options = options
         self.model = options.model or backend.name
-        self.desk = Desk(backend, options.max_requests)
+        self.metrics = Metrics(self.model, backend, options.max_requests)
+        self.desk = Desk(backend, options.max_requests, watch=self.metrics.watch)
+        self.metrics.answers_from(lambda: self.desk.n_under_way)
         self.deadline_s = options.deadline_s
 
     def check_model(self, asked: str) -> None:

@@ -15,6 +15,7 @@ from vedette.errors import VedetteError
 from vedette.types import Completion, Request
 
 from .desk import Desk, events
+from .faults import told
 from .problems import OWN_FAULT, body_of
 from .shapes import Shape, usage_of
 
@@ -74,10 +75,10 @@ async def _chunks(
             raise
         yield _data(body_of(error))
         return
-    except Exception:
+    except Exception as error:
         if not has_begun:
             raise
-        _log.exception("a stream broke off by a fault of vedette")
+        _log.error("a stream broke off by a fault of vedette\n%s", told(error))
         yield _data(body_of(OWN_FAULT))
         return
     if includes_usage:

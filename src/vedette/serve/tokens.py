@@ -20,6 +20,7 @@ from .chat import ChatMessage
 from .facts import Facts
 from .fields import Body
 from .problems import AsciiJson
+from .replies import ContentReply, PromptReply, TokenList
 
 
 class TokenizeBody(Body):
@@ -47,8 +48,9 @@ def token_router(facts: Facts) -> APIRouter:
     """The routes, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/tokenize")
+    @router.post("/tokenize", response_model=TokenList)
     async def tokenize(body: TokenizeBody) -> JSONResponse:
+        """The tokens of a text."""
         tokens = await asyncio.to_thread(
             _engine(facts.backend).tokenize,
             body.content,
@@ -61,13 +63,15 @@ def token_router(facts: Facts) -> APIRouter:
             )
         return JSONResponse({"tokens": [token for token, _ in tokens]})
 
-    @router.post("/detokenize")
+    @router.post("/detokenize", response_model=ContentReply)
     async def detokenize(body: DetokenizeBody) -> JSONResponse:
+        """The text of tokens."""
         content = await asyncio.to_thread(_engine(facts.backend).detokenize, body.tokens)
         return JSONResponse({"content": content})
 
-    @router.post("/apply-template")
+    @router.post("/apply-template", response_model=PromptReply)
     async def apply_template(body: TemplateBody) -> JSONResponse:
+        """A chat as the model reads it."""
         if not isinstance(facts.backend, LocalBackend | LlamaServerBackend):
             raise CapabilityMissing("the chat template is the server's secret")
         prompt = Prompt(messages=tuple(message.message() for message in body.messages))
