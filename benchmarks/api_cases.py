@@ -32,8 +32,9 @@ MOST_TOKENS = 4
 MOST_CHOICES = 3
 FEW = 10
 """Cases of a route without a body, which differ little."""
-# What a document cannot say, such as that `n` needs a temperature, is a 400 though it fits.
-ALLOWED = ["2xx", "400", "404"]
+# What a document cannot say, such as that `n` needs a temperature, is refused though it fits; by
+# System One's protocol with 413 and 422.
+ALLOWED = ["2xx", "400", "404", "413", "422"]
 
 
 @dataclass(slots=True)

@@ -138,6 +138,18 @@ class Settings(BaseSettings):
         default=None,
         description="API keys of `serve`, as `vedette keys` writes them; `auto` is in `home`.",
     )
+    files_dir: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="Folder for the files and batches of `serve`; `auto` is one among your data.",
+    )
+    max_file_bytes: int = Field(
+        default=256 * 1024 * 1024, ge=1, description="Largest file sent to `serve`."
+    )
+    max_files_bytes: int = Field(
+        default=4 * 1024 * 1024 * 1024,
+        ge=1,
+        description="Most bytes of all files of `serve` together; then no more are taken in.",
+    )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
 
@@ -291,8 +303,9 @@ def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
 def _beside_file(settings: Settings, path: Path) -> Settings:
     """A relative path in a file is meant from that file's folder, elsewhere from here."""
     found = {}
-    for name in ("home", "keys_file"):
-        base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
+    for name in ("home", "keys_file", "files_dir"):
         value = getattr(settings, name)
-        found[name] = value if value is None else Path(os.path.normpath(base / value))
+        if value is not None:
+            base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
+            found[name] = Path(os.path.normpath(base / value))
     return settings.model_copy(update=found)

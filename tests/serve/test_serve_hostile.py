@@ -115,11 +115,8 @@ def test_a_role_is_one_of_few_words(http, role):
     "template",
     ["{{ ''.__class__.__base__.__subclasses__() }}", "{{ cycler.__init__.__globals__.os.name }}"],
 )
-def test_a_model_with_a_template_that_reaches_out_is_answered_with_an_error(
-    tmp_path, monkeypatch, template
-):
-    monkeypatch.setattr(tiny_gguf, "CHATML", template)
-    path = tiny_gguf.build_tiny("full", tmp_path / "hostile.gguf")
+def test_a_model_with_a_template_that_reaches_out_is_answered_with_an_error(tmp_path, template):
+    path = tiny_gguf.build_tiny("full", tmp_path / "hostile.gguf", template=template)
     backend = LocalBackend(path, EngineOptions(threads=1, width=2))
     try:
         with served(create_app(backend, ServeOptions(model="tiny"))) as url:

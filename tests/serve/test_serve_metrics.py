@@ -67,6 +67,16 @@ def test_embeddings_are_no_answers_with_a_first_token(counted):
     assert found["vedette_time_to_first_token_seconds_count"][()] == 0
 
 
+def test_tasks_are_counted_too(counted):
+    ask = {"state": "hello", "questions": {"q": {"type": "noul", "instructions": "Is it?"}}}
+    assert counted.post("/v1/systemone", json=ask).status_code == 200
+    once = samples(counted)["vedette_prompt_tokens_total"][()]
+    assert once > 0
+    body = {"input": "hello", "options": {"labels": ["a", "b"]}}
+    assert counted.post("/v1/tasks/classify", json=body).status_code == 200
+    assert samples(counted)["vedette_prompt_tokens_total"][()] > once
+
+
 def test_requests_are_counted_by_route_and_status(counted):
     counted.get("/health")
     counted.get("/v1/models/tiny")

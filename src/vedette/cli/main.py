@@ -69,6 +69,7 @@ VERBS = {
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
     "serve": ("vedette.cli.serve:serve", "Answer over HTTP as OpenAI's API does."),
     "keys": ("vedette.cli.keys:app", "Make, list and remove API keys of serve."),
+    "mcp": ("vedette.cli.mcp:mcp", "Offer the tasks as tools to programs that speak MCP."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "spec": (
         "vedette.cli.spec:app",

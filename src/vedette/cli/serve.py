@@ -5,13 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
-from vedette.config import SERVE_API_KEY_VARIABLE, load
-from vedette.errors import CapabilityMissing, InputError
+from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load
+from vedette.errors import CapabilityMissing, FileError, InputError
 
-EXTRA = ("fastapi", "starlette", "uvicorn", "prometheus_client")
+if TYPE_CHECKING:
+    from vedette.serve.file_store import FileStore
+
+EXTRA = ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart")
 
 
 def serve(
@@ -23,6 +28,7 @@ def serve(
     api_key: str | None = None,
     alias: str | None = None,
     max_requests: int | None = None,
+    files_dir: str | None = None,
     width: int | None = None,
     threads: int | None = None,
     context_tokens: int | None = None,
@@ -51,6 +57,8 @@ def serve(
         Name under which clients ask for the model.
     max_requests
         Most answers under way or waiting; more are refused with 429.
+    files_dir
+        Folder for files and batches (by default one among your data); it is this server's alone.
     width
         Most sequences in one batch, or requests at once to a server.
     threads
@@ -87,6 +95,7 @@ def serve(
         host=host,
         port=port,
         max_requests=max_requests,
+        files_dir=files_dir,
         width=width,
         threads=threads,
         context_tokens=context_tokens,
@@ -100,9 +109,12 @@ def serve(
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
     check_bind(settings.host, has_key=has_keys(settings.keys_path, key))
     taken = bind(settings.host, settings.port)
-    with taken:
+    with taken, ExitStack() as stack:
         if not quiet:
-            _log_to_stderr()
+            log_requests()
+        files = open_files(settings)
+        if files is not None:
+            stack.enter_context(files)
         opened = open_backend(settings, quiet=quiet)
         try:
             options = ServeOptions(
@@ -115,7 +127,7 @@ def serve(
             )
             url = url_of(taken)
             run_app(
-                create_app(opened, options),
+                create_app(opened, options, files),
                 taken,
                 ready=lambda: note(f"{options.model} answers at {url}/v1"),
             )
@@ -124,8 +136,31 @@ def serve(
     return 0
 
 
-def _log_to_stderr() -> None:
-    """A line for each request."""
+def open_files(settings: Settings) -> FileStore | None:
+    """The folder of files; None where the default one cannot be had, which is said.
+
+    Raises `FileError` for one that was asked for.
+    """
+    import platformdirs
+
+    from vedette.serve.file_store import FileStore
+
+    folder = settings.files_dir or platformdirs.user_data_path("vedette") / "serve"
+    try:
+        return FileStore(
+            folder,
+            most_file_bytes=settings.max_file_bytes,
+            most_bytes=settings.max_files_bytes,
+        )
+    except FileError as error:
+        if settings.files_dir is not None:
+            raise
+        note(f"no files and no batches here: {error}")
+        return None
+
+
+def log_requests() -> None:
+    """Have a line for each request go to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     log = logging.getLogger("vedette.serve")

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import overload
@@ -24,6 +25,7 @@ from vedette.types import (
     Scores,
 )
 
+from .call_form import CallForm, spelt_form
 from .constraint.compiler import Compiler
 from .embed import EmbedWork
 from .generate import Generation
@@ -119,6 +121,23 @@ class EngineCore:
                 self._compiler = Compiler(self.model)
             return self._compiler
 
+    @cached_property
+    def call_form(self) -> CallForm | None:
+        """How the model writes calls of tools; None where its template knows none.
+
+        Raises `EngineFailed` when the engine is closed.
+        """
+        with self._in_use():
+            texts = self.tokenizer.call_texts
+            if texts is None:
+                return None
+            return spelt_form(
+                texts,
+                partial(self.tokenizer.encode_text, special=True),
+                self.tokenizer.piece,
+                self.compiler.written,
+            )
+
     @overload
     def submit(self, request: Request) -> Ticket[Completion]: ...
     @overload
@@ -169,6 +188,7 @@ class EngineCore:
 
     def _submit_text(self, request: Request) -> Ticket[Completion]:
         check_request(request)
+        self._check_bias(request)
         thinking = self._thinking(request)
         prompt = self._encode(request.prompt, think=thinking is not None)
         matcher = self.compiler.matcher(request.constraint) if request.constraint else None
@@ -200,6 +220,14 @@ class EngineCore:
             work.close()
             raise
         return ticket
+
+    def _check_bias(self, request: Request) -> None:
+        n_vocab = self.tokenizer.n_vocab
+        for token, _ in request.sampling.logit_bias:
+            if not 0 <= token < n_vocab:
+                raise InputError(
+                    f"logit_bias: {token} is no token of this model: they are 0 to {n_vocab - 1}"
+                )
 
     def _guessing(self, request: Request) -> Guessing:
         """How tokens are guessed for this answer. Raises `InputError` for what cannot be."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from functools import partial
+from itertools import islice, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,8 @@ from vedette.errors import (
     VedetteError,
 )
 
+from .admission import LOOKED_AT, has_place, next_of
 from .cells import Start
-from .embed import EmbedWork
 from .generate import Generation
 from .llama.model import Model
 from .options import EngineOptions
@@ -159,25 +161,31 @@ class Loop:
     def _admit(self) -> None:
         """Move sequences from the queue to the live ones while there is room."""
         self._admit_forks()
-        while self._queue:
-            sequence = self._queue[0]
-            if not self._has_place(sequence) or self._waits_for_prefix(sequence):
-                return
+        while (sequence := self._next()) is not None:
             if sequence.n_total > self._room.context.cells:
                 if self._live:
                     return
                 if not self._grow(sequence):
                     continue
-            # Positions whose logits are wanted must be computed, so they cannot be shared.
-            known = sequence.tokens[: sequence.logits_from]
-            start = self._room.cells.start(known, sequence.n_total, self._spare_ids())
+            start = self._room.cells.start(
+                sequence.may_be_cached, sequence.n_total, self._spare_ids()
+            )
             if start is None:
                 return
-            with self._changed:
-                self._queue.popleft()
             self._begin(sequence, start)
 
+    def _next(self) -> Sequence | None:
+        """The one of the queue to be admitted; none if there is no place for the first of them."""
+        fits = partial(has_place, self._live, self._options.width)
+        with self._changed:
+            waiting = list(islice(takewhile(fits, self._queue), LOOKED_AT))
+        return next_of(waiting, self._live, self._room.cells)
+
     def _begin(self, sequence: Sequence, start: Start) -> None:
+        with self._changed:
+            for older in takewhile(lambda other: other is not sequence, self._queue):
+                older.n_passed += 1
+            self._queue.remove(sequence)
         sequence.start = start
         sequence.admitted_at = time.monotonic()
         sequence.n_cached = sequence.prefix_tokens = start.n_cached
@@ -185,26 +193,9 @@ class Loop:
         self.stats.requests += 1
         self._live.append(sequence)
 
-    def _has_place(self, sequence: Sequence) -> bool:
-        """Closed questions end with their prompts, so twice as many may be live."""
-        ends_soon = isinstance(sequence.work, RootWork | EmbedWork)
-        places = self._options.width * (2 if ends_soon else 1)
-        return sum(live.parent is None for live in self._live) < places
-
     def _spare_ids(self) -> int:
         """Sequence ids that forks and kept prefixes need, so that nobody waits for ever."""
         return min(4, self._options.n_seq // 4)
-
-    def _waits_for_prefix(self, sequence: Sequence) -> bool:
-        """Whether another sequence is just computing the part that this one would share."""
-        n = sequence.n_shared
-        if not (n and self._options.share_prefixes):
-            return False
-        shared = sequence.tokens[:n]
-        return not self._room.cells.covers(shared) and any(
-            other.n_cached < n == other.n_shared and other.tokens[:n] == shared
-            for other in self._live
-        )
 
     def _grow(self, sequence: Sequence) -> bool:
         """Room for the sequence, or its failure."""
@@ -223,7 +214,7 @@ class Loop:
             if seq_id is None:
                 return
             self._forks.popleft()
-            branch.start = Start(seq_id, branch.n_cached, None, 0)
+            branch.start = Start(seq_id, branch.n_cached)
             self._live.append(branch)
 
     def _decode(self, slices: list[Slice]) -> NDArray[np.float32] | None:
@@ -240,9 +231,18 @@ class Loop:
         return rows
 
     def _advance(self, sequence: Sequence, n_tokens: int) -> None:
+        was_in_prompt = sequence.in_prompt
         sequence.n_cached += n_tokens
-        if sequence.n_cached == sequence.n_shared and sequence.parent is None:
-            self._room.cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
+        if was_in_prompt and sequence.parent is None:
+            self._offer(sequence)
+
+    def _offer(self, sequence: Sequence) -> None:
+        """Let others begin with what is in the cache of a prompt."""
+        cells, n_cached = self._room.cells, sequence.n_cached
+        if n_cached == sequence.n_shared:
+            shared = sequence.tokens[:n_cached]
+            cells.keep(sequence.seq_id, shared, self._spare_ids())
+        cells.read(sequence.seq_id, sequence.before_answer[:n_cached])
 
     def _settle(self, slices: list[Slice], rows: NDArray[np.float32]) -> None:
         self._batch.prepare_masks(self._room.context, slices)

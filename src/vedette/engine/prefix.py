@@ -39,6 +39,10 @@ class PrefixTree:
     def __contains__(self, owner: int) -> bool:
         return owner in self._tokens
 
+    def tokens_of(self, owner: int) -> list[int]:
+        """The tokens of an owner; none for one that is not there."""
+        return self._tokens.get(owner, [])
+
     def insert(self, owner: int, tokens: Sequence[int]) -> None:
         """Add an owner; one that was there is replaced."""
         if owner in self._tokens:
@@ -49,7 +53,7 @@ class PrefixTree:
             child = node.children.get(rest[0])
             if child is None:
                 child = node.children[rest[0]] = _Node(rest)
-            common = _common(child.edge, rest)
+            common = n_common(child.edge, rest)
             if common < len(child.edge):
                 child = self._split(node, child, common)
             child.through.add(owner)
@@ -82,7 +86,7 @@ class PrefixTree:
         node, rest, n = self._root, list(tokens), 0
         best: Match | None = None
         while rest and (child := node.children.get(rest[0])):
-            common = _common(child.edge, rest)
+            common = n_common(child.edge, rest)
             n += common
             best = Match(max(child.through), n)
             if common < len(child.edge):
@@ -103,8 +107,17 @@ class PrefixTree:
             node, rest = child, rest[len(child.edge) :]
         return best
 
+    def holders_of(self, tokens: Sequence[int]) -> set[int]:
+        """The owners of exactly these tokens."""
+        node, rest = self._root, list(tokens)
+        while rest and (child := node.children.get(rest[0])):
+            if rest[: len(child.edge)] != child.edge:
+                break
+            node, rest = child, rest[len(child.edge) :]
+        return set() if rest else node.ends
 
-def _common(a: list[int], b: list[int]) -> int:
+
+def n_common(a: list[int], b: list[int]) -> int:
     """Length of the common prefix of two lists."""
     limit = min(len(a), len(b))
     if a[:limit] == b[:limit]:

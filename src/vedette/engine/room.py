@@ -34,7 +34,11 @@ class Room:
     def _open(self, n_cells: int) -> None:
         self.context = Context(self._model, spec_of(self._options, n_cells))
         sharing = self._options.share_prefixes
-        self.cells = Cells(self.context, idle_cells=n_cells // 4, sharing=sharing)
+        # One at a time, an answer then does not depend on what was asked before it.
+        undeclared = self._options.width > 1
+        self.cells = Cells(
+            self.context, idle_cells=n_cells // 4, sharing=sharing, undeclared=undeclared
+        )
 
     def grow(self, n_cells: int) -> None:
         """Make room for so many; the kept prefixes go with the old context.

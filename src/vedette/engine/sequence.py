@@ -42,8 +42,9 @@ class Sequence:
     """`tokens[:n_cached]` are in the cache, the rest is pending.
 
     Logits are wanted from position `logits_from` on. `n_total` bounds what it may grow to;
-    `n_shared` leading tokens are the same for many items. `guesses` may come after all of
-    `tokens`: they go into the next step to be checked, and are never more than guesses.
+    `n_shared` leading tokens are declared to be the same for many items. `guesses` may come after
+    all of `tokens`: they go into the next step to be checked, and are never more than guesses.
+    While it waits, younger ones were admitted before it `n_passed` times.
     """
 
     work: Work
@@ -57,6 +58,7 @@ class Sequence:
     parent: Sequence | None = None
     n_cached: int = 0
     guesses: list[int] = field(default_factory=list)
+    n_passed: int = 0
     finished: bool = False
     prefix_tokens: int = 0
     submitted_at: float = field(default_factory=time.monotonic)
@@ -79,6 +81,16 @@ class Sequence:
         """Still being prefilled."""
         return self.n_cached < self.n_prompt
 
+    @property
+    def may_be_cached(self) -> list[int]:
+        """The tokens that may come from the cache: where logits are wanted they are computed."""
+        return self.tokens[: self.logits_from]
+
+    @property
+    def before_answer(self) -> list[int]:
+        """The prompt without its last token, which an answer that is rewritten computes again."""
+        return self.tokens[: self.n_prompt - 1]
+
     def timings(self) -> Timings:
         """Where the time went, up to now."""
         now = time.monotonic()
@@ -99,11 +111,3 @@ class Sequence:
             forced_tokens=forced_tokens,
             sampled_tokens=sampled_tokens,
         )
-
-
-def n_common(left: list[int], right: list[int]) -> int:
-    """How many tokens both begin with."""
-    most = min(len(left), len(right))
-    if left[:most] == right[:most]:
-        return most
-    return next(i for i in range(most) if left[i] != right[i])

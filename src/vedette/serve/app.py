@@ -13,24 +13,36 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .batch_routes import batch_router, no_files_router
+from .batches import Batches
 from .chat import chat_router
 from .completions import completion_router
 from .document import document_router
 from .door import Door
 from .embeddings import embedding_router
+from .errands import Errands
 from .facts import Facts
+from .file_store import FileStore
+from .files import file_router
 from .guard import Guard
+from .inside import Inside
 from .metrics import metric_router
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
 from .replies import ERRORS, ModelList, ModelReply, State
+from .rerank import rerank_router
+from .systemone import systemone_router
+from .tasks import task_router
 from .tokens import token_router
 
 
-def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI:
-    """The HTTP door over `backend`, which stays the caller's to close.
+def create_app(
+    backend: Backend, options: ServeOptions | None = None, files: FileStore | None = None
+) -> FastAPI:
+    """The HTTP door over `backend` and `files`, which stay the caller's to close.
 
-    Raises `FileError` for a file of keys that cannot be read.
+    Without `files` there are no batches. Raises `FileError` for a file of keys, or of batches, that
+    cannot be read.
     """
     options = options or ServeOptions()
     app = FastAPI(
@@ -53,6 +65,14 @@ def create_app(backend: Backend, options: ServeOptions | None = None) -> FastAPI
     app.include_router(completion_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
+    errands = Errands(facts)
+    for route in (systemone_router, rerank_router, task_router):
+        app.include_router(route(facts, errands))
+    if files is None:
+        app.include_router(no_files_router())
+    else:
+        app.include_router(file_router(files))
+        app.include_router(batch_router(Batches(files, facts, Inside(app))))
     return app
 
 
@@ -90,7 +110,7 @@ def _models(facts: Facts) -> APIRouter:
     @router.get("", response_model=ModelList)
     async def models() -> JSONResponse:
         """The one model."""
-        return JSONResponse({"object": "list", "data": [entry]})
+        return JSONResponse({"object": "list", "data": [entry], "models": [entry]})
 
     @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
 from fastapi.responses import Response
+from pydantic import Field
 
+from vedette.engine.options import MOST_TOP_LOGPROBS
 from vedette.types import Prompt, Request
 
 from .answer import answered
 from .facts import Facts
-from .fields import NO_BIAS, PENALTIES, AnswerFields
+from .fields import AnswerFields
 from .problems import Refusal
 from .replies import TextChunk, TextReply, streamed
 from .shapes import TextShape
@@ -22,10 +24,8 @@ class CompletionBody(AnswerFields):
     """The body of a text completion."""
 
     prompt: str | list[str]
-    logprobs: int | None = None
+    logprobs: Annotated[int | None, Field(ge=0, le=MOST_TOP_LOGPROBS)] = None
     refused: ClassVar = {
-        **PENALTIES,
-        "logit_bias": NO_BIAS,
         "suffix": (("",), "text is written at the end only"),
         "echo": ((False,), "an answer does not repeat its prompt"),
         "best_of": ((1,), "every answer is given; ask for n"),
@@ -34,19 +34,6 @@ class CompletionBody(AnswerFields):
     def requests(self, facts: Facts) -> list[Request]:
         """`n` for each prompt, in the order of the choices. Raises `Refusal`."""
         facts.check_model(self.model)
-        if self.logprobs:
-            raise Refusal(
-                "logprobs above 0 asks for tokens that are not in the answer, of which the engine "
-                "does not tell; give 0",
-                code="unsupported_parameter",
-                param="logprobs",
-            )
-        if self.logprobs is not None and self.stream:
-            raise Refusal(
-                "logprobs come with whole answers; leave stream out",
-                code="unsupported_parameter",
-                param="logprobs",
-            )
         prompts = [self.prompt] if isinstance(self.prompt, str) else self.prompt
         if not prompts:
             raise Refusal("prompt: there is none in the list", param="prompt")
@@ -59,6 +46,7 @@ class CompletionBody(AnswerFields):
                 sampling=sampling,
                 stop=self.stops,
                 logprobs=self.logprobs is not None,
+                top_logprobs=self.logprobs or 0,
                 deadline_s=facts.deadline_s,
             )
             for prompt in prompts

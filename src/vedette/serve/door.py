@@ -12,12 +12,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .faults import told
 from .guard import Guard
+from .inside import INSIDE
 from .metrics import Metrics
 from .options import ServeOptions
 from .problems import OWN_FAULT, Refusal, response_of
 
 SLOWEST_BYTES_PER_S = 1000
 """A body that comes more slowly than this is not waited for."""
+UPLOADS = ("POST", "/v1/files")
+"""A body that is no JSON and has limits of its own: the route reads it as it comes."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +36,7 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or INSIDE in scope:
             await self._app(scope, receive, send)
             return
         visit = _Visit(scope, send)
@@ -48,6 +51,9 @@ class Door:
         try:
             headers = Headers(scope=scope)
             visit.key = self._guard.admit(scope["path"], headers)
+            if (scope["method"], scope["path"]) == UPLOADS:
+                await self._app(scope, receive, visit.send)
+                return
             body = await self._body(headers, receive)
             if body is not None:
                 await self._app(scope, _replayed(body, receive), visit.send)

@@ -15,8 +15,8 @@ from vedette.errors import CapabilityMissing
 from vedette.tasks.prompt_data import prompt_of, text_of
 from vedette.types import Embedding, EmbedRequest
 
+from .body import Body
 from .facts import Facts
-from .fields import Body
 from .problems import Refusal
 from .replies import EmbeddingList
 

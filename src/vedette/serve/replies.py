@@ -54,10 +54,11 @@ class ModelReply(Reply):
 
 
 class ModelList(Reply):
-    """All models."""
+    """All models, twice: clients of System One look for `models`."""
 
     object: Literal["list"]
     data: list[ModelReply]
+    models: list[ModelReply]
 
 
 class CachedTokens(Reply):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from vedette.errors import InputError
 
@@ -53,7 +53,11 @@ def url_of(taken: socket.socket) -> str:
 
 
 def run_app(
-    app: FastAPI, taken: socket.socket, *, ready: Callable[[], None], drain_s: int = DRAIN_S
+    app: Starlette,
+    taken: socket.socket,
+    *,
+    ready: Callable[[], None],
+    drain_s: int = DRAIN_S,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then let nobody in and finish what is under way.
 
@@ -63,7 +67,7 @@ def run_app(
     _Server(config_of(app, drain_s=drain_s), ready).run(sockets=[taken])
 
 
-def config_of(app: FastAPI, *, drain_s: int) -> uvicorn.Config:
+def config_of(app: Starlette, *, drain_s: int) -> uvicorn.Config:
     """How uvicorn runs it."""
     return uvicorn.Config(
         app,
@@ -75,7 +79,7 @@ def config_of(app: FastAPI, *, drain_s: int) -> uvicorn.Config:
         proxy_headers=False,  # nothing here depends on where a client is
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=drain_s,
-        lifespan="off",
+        lifespan="on",
     )
 
 

@@ -17,7 +17,7 @@ SCOPES = {
         "/apply-template",
     ),
     "embed": ("/v1/embeddings", "/v1/rerank", "/rerank", "/v1/reranking", "/reranking"),
-    "tasks": ("/v1/tasks", "/v1/systemone"),
+    "tasks": ("/v1/tasks", "/v1/systemone", "/v1/decisions", "/api/alpha/decisions", "/mcp"),
     "files": ("/v1/files", "/v1/batches"),
     "metrics": ("/metrics",),
     "admin": ("/lora-adapters",),

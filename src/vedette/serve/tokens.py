@@ -16,9 +16,9 @@ from vedette.engine.core import EngineCore
 from vedette.errors import CapabilityMissing
 from vedette.types import Prompt, Request
 
-from .chat import ChatMessage
+from .body import Body
 from .facts import Facts
-from .fields import Body
+from .messages import ChatMessage, talk_of
 from .problems import AsciiJson
 from .replies import ContentReply, PromptReply, TokenList
 
@@ -74,7 +74,7 @@ def token_router(facts: Facts) -> APIRouter:
         """A chat as the model reads it."""
         if not isinstance(facts.backend, LocalBackend | LlamaServerBackend):
             raise CapabilityMissing("the chat template is the server's secret")
-        prompt = Prompt(messages=tuple(message.message() for message in body.messages))
+        prompt = Prompt(messages=talk_of(body.messages))
         shown = await asyncio.to_thread(facts.backend.show_prompt, Request(prompt=prompt))
         return AsciiJson({"prompt": shown})
 

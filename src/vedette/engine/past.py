@@ -1,0 +1,36 @@
+"""Prompts that were in the cache of late, as token ids only."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import count
+
+from .prefix import PrefixTree
+
+N_PROMPTS = 32
+
+
+class Past:
+    """The last `N_PROMPTS` prompts that were let go.
+
+    One that comes and begins as one of them did shows that its beginning is worth keeping this
+    time. That costs no cell, so where prompts have nothing in common it costs nothing.
+    """
+
+    def __init__(self) -> None:
+        self._tree = PrefixTree()
+        self._numbers = count()
+        self._held: deque[int] = deque()
+
+    def add(self, tokens: list[int]) -> None:
+        """Remember a prompt, and forget the oldest."""
+        if len(self._held) == N_PROMPTS:
+            self._tree.remove(self._held.popleft())
+        number = next(self._numbers)
+        self._tree.insert(number, tokens)
+        self._held.append(number)
+
+    def n_common(self, tokens: list[int]) -> int:
+        """With how many leading tokens of these one of them began."""
+        match = self._tree.longest(tokens)
+        return match.n_tokens if match else 0
