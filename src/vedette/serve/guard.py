@@ -11,7 +11,7 @@ from .keyring import Keyring
 from .keys import Key
 from .options import ServeOptions, is_loopback
 from .problems import Refusal
-from .scopes import OPEN_PATHS, scope_of
+from .scopes import is_open, scope_of
 
 
 class Guard:
@@ -29,7 +29,7 @@ class Guard:
         if not self._keys.is_locked:
             _check_host(headers)
             return ""
-        if path in OPEN_PATHS:
+        if is_open(path):
             return ""
         key = self._key_of(headers)
         _check_scope(key, path)

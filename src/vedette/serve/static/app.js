@@ -6,10 +6,10 @@ import { choose, language, preferred, t } from "./words.js";
 import { SECTIONS, VIEWS } from "./views.js";
 
 const THEME = "vedette-theme";
-const POLL_MS = 5000;
+const POLL_MS = 30_000;
 const main = document.getElementById("main");
 let leave = () => {};
-export const server = { model: "", tasks: new Map() };
+const server = { model: "" };
 
 function applyTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
@@ -56,10 +56,9 @@ async function lookAtServer() {
     state.className = `state ${how}`;
   };
   try {
-    const { data } = await get("/v1/models");
-    server.models = data;
-    server.model = data[0].id;
-    say("good", t("state.ready", { model: server.model, tokens: data[0].meta?.n_ctx ?? "?" }));
+    server.models = (await get("/v1/models")).data;
+    server.model = server.models[0].id;
+    say("good", t("state.ready", { model: server.model, tokens: server.models[0].meta?.n_ctx ?? "?" }));
   } catch (problem) {
     say("bad", problem.status === 401 ? t("state.key") : problem.status ? problem.message : t("state.away"));
     if (problem.status === 401 && !lookAtServer.asked) {

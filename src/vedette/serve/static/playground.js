@@ -54,8 +54,9 @@ export function json(field, name) {
 export function usage(line) {
   const used = line.usage;
   if (!used) return [];
+  if (used.output_tokens === 0) return [h("p", { class: "soft" }, t("usage.read", { prompt: used.input_tokens }))];
   return [h("p", { class: "soft" }, t("usage", {
-    prompt: used.prompt_tokens ?? used.input_tokens ?? 0, answer: used.completion_tokens ?? used.output_tokens ?? 0, forced: used.forced_tokens ?? 0,
+    prompt: used.prompt_tokens, answer: used.completion_tokens, forced: used.forced_tokens,
   }))];
 }
 

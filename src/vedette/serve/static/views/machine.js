@@ -31,9 +31,12 @@ export function machine(body) {
   return every(POLL_MS, async () => {
     try {
       const found = await get("/v1/machine");
-      const facts = Object.entries(found.facts).map(([name, value]) => [t(`machine.${name}`), typeof value === "number" ? value : String(value)]);
+      const { model, width, context, engine } = found;
+      const told = { model, width, context, ...(engine ?? {}) };
+      const shown = { tuned: (is) => t(is ? "yes" : "no"), outside: (share) => `${(share * 100).toFixed(1)}%` };
+      const rows = Object.entries(told).map(([name, value]) => [t(`machine.${name}`), shown[name]?.(value) ?? value.toLocaleString()]);
       place.replaceChildren(
-        table([t("machine.what"), t("machine.value")], facts.map(([name, value]) => [name, typeof value === "number" ? value.toLocaleString() : value])),
+        table([t("machine.what"), t("machine.value")], rows),
         h("h2", {}, t("machine.curve")),
         found.curve.length > 1 ? h("div", {}, plot(found.curve), h("p", { class: "soft" }, t(`machine.curve.${found.curve_from}`))) : h("p", { class: "empty" }, t("machine.curve.none")));
     } catch (error) {
