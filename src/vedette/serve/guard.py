@@ -11,7 +11,7 @@ from .keyring import Keyring
 from .keys import Key
 from .options import ServeOptions, is_loopback
 from .problems import Refusal
-from .scopes import OPEN_PATHS, scope_of
+from .scopes import is_open, scope_of
 
 
 class Guard:
@@ -29,7 +29,7 @@ class Guard:
         if not self._keys.is_locked:
             _check_host(headers)
             return None
-        return None if path in OPEN_PATHS else self._key_of(headers)
+        return None if is_open(path) else self._key_of(headers)
 
     def check(self, key: Key, path: str) -> None:
         """Raises `Refusal` for what the key does not open, or not so often."""
