@@ -108,6 +108,15 @@ def alike(left, right) -> bool:
     return left == right
 
 
+def test_chinese_texts_labels_and_names(http):
+    labels = {"投诉": "客户不满意", "咨询": "客户有问题"}
+    line = ask(http, "classify", input="服务错误，日志中文", options={"labels": labels})
+    assert line["value"]["label"] in labels
+    assert list(line["value"]["probabilities"]) == list(labels)
+    redacted = ask(http, "redact", input="我的手机号是13912345678，请回电")
+    assert redacted["mapping"] == {"[PHONE_1]": "13912345678"}
+
+
 def test_an_input_that_cannot_be_answered_is_its_own_error_only(http):
     inputs = ["yes", 3, {"text": "no", "id": "b"}, {"txt": "x"}, "word " * 5000, {"id": None}]
     body = ask(http, "classify", inputs=inputs, options={"labels": LABELS})
