@@ -10,7 +10,8 @@
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
     │   ├── JournalMismatch     the journal beside the output is another job's
     │   ├── CalibrationMismatch a threshold file made for another model, prompt or label list
-    │   └── RedLine             a task that a small model is not to be trusted with
+    │   ├── RedLine             a task that a small model is not to be trusted with
+    │   └── AdapterRefused      an adapter that cannot be applied, or not to this model
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
     ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
@@ -123,6 +124,12 @@ class RedLine(InputError):
     """A task that a small model is not to be trusted with; the message says why."""
 
     code = "red_line"
+
+
+class AdapterRefused(InputError):
+    """An adapter that cannot be applied as a whole, or not to this model."""
+
+    code = "adapter_refused"
 
 
 class FileError(VedetteError):

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from vedette.engine.options import MOST_TOP_LOGPROBS
-from vedette.types import Request
+from vedette.types import AdapterScales, Request
 
 from .answer import answered
 from .chat_shape import ChatShape
@@ -48,13 +48,17 @@ class ChatBody(AnswerFields):
         "service_tier": (("auto", "default"), "there is one tier"),
     }
 
-    def check(self, facts: Facts) -> None:
-        """Raises `Refusal` for fields that do not go together."""
-        facts.check_model(self.model)
+    def check(self, facts: Facts) -> AdapterScales:
+        """Under which adapters it is answered.
+
+        Raises `Refusal` for a model that is not here, and for fields that do not go together.
+        """
+        adapters = facts.adapters(self.model, self.lora)
         if self.top_logprobs and not self.logprobs:
             raise Refusal("top_logprobs goes with logprobs", param="top_logprobs")
         if None not in (self.max_tokens, self.max_completion_tokens):
             raise Refusal("max_tokens and max_completion_tokens are the same: give one")
+        return adapters
 
     def use(self) -> ToolUse | None:
         """The tools. Raises `Refusal` for what does not go with them."""
@@ -74,7 +78,7 @@ class ChatBody(AnswerFields):
                 raise Refusal(f'{name} goes with texts: with tools, tool_choice "none"', param=name)
         return use
 
-    def requests(self, facts: Facts, plan: Plan) -> list[Request]:
+    def requests(self, facts: Facts, plan: Plan, adapters: AdapterScales) -> list[Request]:
         """One for each of `n` answers. Raises `Refusal`."""
         constraint = self.constraint() if plan.calls is None else plan.calls.constraint
         return [
@@ -87,6 +91,7 @@ class ChatBody(AnswerFields):
                 logprobs=bool(self.logprobs),
                 top_logprobs=self.top_logprobs or 0,
                 deadline_s=facts.deadline_s,
+                adapters=adapters,
             )
             for sampling in self.samplings()
         ]
@@ -99,11 +104,11 @@ def chat_router(facts: Facts) -> APIRouter:
     @router.post("/v1/chat/completions", response_model=ChatReply, responses=streamed(ChatChunk))
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
         """A chat goes on."""
-        body.check(facts)
-        plan = await planned(http, facts, talk_of(body.messages), body.use())
-        requests = body.requests(facts, plan)
+        adapters = body.check(facts)
+        plan = await planned(http, facts, talk_of(body.messages), body.use(), adapters)
+        requests = body.requests(facts, plan, adapters)
         shape = ChatShape(
-            facts.model,
+            body.model,
             calls=plan.calls,
             is_streamed=bool(body.stream),
             logprobs=bool(body.logprobs),

@@ -44,13 +44,14 @@ class ModelMeta(Reply):
 
 
 class ModelReply(Reply):
-    """A model that can be asked."""
+    """A model that can be asked; `parent` is what it is without its adapter."""
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
     meta: ModelMeta
+    parent: str | None = None
 
 
 class ModelList(Reply):
@@ -242,6 +243,34 @@ class PromptReply(Reply):
     """A chat as the model reads it."""
 
     prompt: str
+
+
+class AdapterReply(Reply):
+    """An adapter: its scale in requests that say none, and the model that stands for it."""
+
+    id: int
+    name: str
+    path: str
+    scale: float
+    model: str
+    rank: int
+    alpha: float
+    task_name: str
+    prompt_prefix: str
+
+
+class Done(Reply):
+    """It was done."""
+
+    success: Literal[True]
+
+
+class AdapterGone(Reply):
+    """An adapter was taken away; so many requests have it to their end."""
+
+    name: str
+    deleted: Literal[True]
+    requests_under_way: int
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {

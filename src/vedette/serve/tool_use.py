@@ -20,7 +20,7 @@ from vedette.tasks.call_grammar import MOST_CALLS, CallGrammar
 from vedette.tasks.chat_tools import WRITTEN_FORM, in_words
 from vedette.tasks.tool import CallTools
 from vedette.tasks.tool_defs import Tool, tools_of
-from vedette.types import Message, Prompt, ScoreRequest, Scores
+from vedette.types import AdapterScales, Message, Prompt, ScoreRequest, Scores
 
 from .facts import Facts
 from .problems import Refusal
@@ -92,7 +92,11 @@ class Plan:
 
 
 async def planned(
-    http: HttpRequest, facts: Facts, talk: Sequence[Message], use: ToolUse | None
+    http: HttpRequest,
+    facts: Facts,
+    talk: Sequence[Message],
+    use: ToolUse | None,
+    adapters: AdapterScales = (),
 ) -> Plan:
     """The plan of the next turn.
 
@@ -106,7 +110,7 @@ async def planned(
     first = use.named
     may_say = False
     if not first and _can_be_scored(talk, use, facts.backend):
-        tool = await _scored(http, facts, talk, use)
+        tool = await _scored(http, facts, talk, use, adapters)
         if tool is None:
             return Plan(_prompt(talk, None, form))
         first = tool.name
@@ -137,12 +141,16 @@ def _can_be_scored(talk: Sequence[Message], use: ToolUse, backend: Backend) -> b
 
 
 async def _scored(
-    http: HttpRequest, facts: Facts, talk: Sequence[Message], use: ToolUse
+    http: HttpRequest,
+    facts: Facts,
+    talk: Sequence[Message],
+    use: ToolUse,
+    adapters: AdapterScales,
 ) -> Tool | None:
     turns = [turn for turn in in_words(talk, ()) if turn.role != "system"][-MOST_TURNS:]
     task = _task(use.definitions, use.mode == "required")
-    steps = task.tool_for(turns, facts.backend)
-    return await _driven(http, facts, steps)
+    steps = task.tool_for(turns, facts.personas.backend_of(adapters))
+    return await _driven(http, facts, steps, adapters)
 
 
 @lru_cache(maxsize=64)
@@ -155,6 +163,7 @@ async def _driven(
     http: HttpRequest,
     facts: Facts,
     steps: Generator[Sequence[Ask], Sequence[Result], Tool | None],
+    adapters: AdapterScales,
 ) -> Tool | None:
     """Runs steps that ask for scores to their end."""
     results: Sequence[Result] | None = None
@@ -162,7 +171,7 @@ async def _driven(
         # Off the event loop: it counts the tokens of what it asks.
         asked, tool = await asyncio.to_thread(_sent, steps, results)
         questions = [
-            replace(one, deadline_s=facts.deadline_s)
+            replace(one, deadline_s=facts.deadline_s, adapters=adapters)
             for one in asked
             if isinstance(one, ScoreRequest)
         ]
