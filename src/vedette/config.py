@@ -111,6 +111,13 @@ class Settings(BaseSettings):
         default="auto",
         description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",
     )
+    lora: str = Field(
+        default="",
+        description=(
+            "LoRA adapters that jobs are answered under, and that `serve` has ready: "
+            "`NAME=PATH[:SCALE]`, several separated by commas."
+        ),
+    )
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(
         default=1024, ge=1, description="Most requests waiting in an engine; more are refused."
@@ -133,6 +140,10 @@ class Settings(BaseSettings):
     )
     max_body_bytes: int = Field(
         default=4 * 1024 * 1024, ge=1, description="Largest body of a request to `serve`."
+    )
+    adapters_dir: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="Folder of adapters that clients of `serve` may add; `auto` is none.",
     )
     keys_file: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
         default=None,
@@ -303,7 +314,7 @@ def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
 def _beside_file(settings: Settings, path: Path) -> Settings:
     """A relative path in a file is meant from that file's folder, elsewhere from here."""
     found = {}
-    for name in ("home", "keys_file", "files_dir"):
+    for name in ("home", "keys_file", "files_dir", "adapters_dir"):
         value = getattr(settings, name)
         if value is not None:
             base = path.parent if settings.origin(name).kind == "file" else Path.cwd()

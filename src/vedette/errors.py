@@ -6,11 +6,13 @@
     │   │   └── NothingQualifies    a field that nothing in this input can fill
     │   ├── LabelError          a label list that cannot be used
     │   ├── InputTooLong        one input that can never fit
+    │   ├── PictureError        a file that is no picture, or one that cannot be used
     │   ├── RequestRefused      a server refuses what it was asked
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
     │   ├── JournalMismatch     the journal beside the output is another job's
     │   ├── CalibrationMismatch a threshold file made for another model, prompt or label list
-    │   └── RedLine             a task that a small model is not to be trusted with
+    │   ├── RedLine             a task that a small model is not to be trusted with
+    │   └── AdapterRefused      an adapter that cannot be applied, or not to this model
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
     ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
@@ -89,6 +91,16 @@ class InputTooLong(InputError):
     code = "input_too_long"
 
 
+class PictureError(InputError):
+    """A picture that cannot be used; `sha256` is that of its bytes, where they could be read."""
+
+    code = "invalid_picture"
+
+    def __init__(self, message: str, *, hint: str | None = None, sha256: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.sha256 = sha256
+
+
 class BudgetTooSmall(InputError):
     """`max_tokens` cannot hold any legal answer."""
 
@@ -123,6 +135,12 @@ class RedLine(InputError):
     """A task that a small model is not to be trusted with; the message says why."""
 
     code = "red_line"
+
+
+class AdapterRefused(InputError):
+    """An adapter that cannot be applied as a whole, or not to this model."""
+
+    code = "adapter_refused"
 
 
 class FileError(VedetteError):

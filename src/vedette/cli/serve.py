@@ -34,6 +34,8 @@ def serve(
     context_tokens: int | None = None,
     draft: str | None = None,
     speculate: str | None = None,
+    lora: tuple[str, ...] = (),
+    adapters_dir: str | None = None,
     no_tune: bool = False,
     offline: bool | None = None,
     quiet: bool = False,
@@ -69,6 +71,10 @@ def serve(
         A smaller model of the same vocabulary that may guess tokens.
     speculate
         Who guesses tokens: auto, off, ngram:N, draft:N or drawn:N.
+    lora
+        A LoRA adapter to have ready: NAME=PATH or NAME=PATH:SCALE; may be given again.
+    adapters_dir
+        Folder of adapters that clients may add and take away.
     no_tune
         Use the weights as downloaded, also where `vedette tune` made a faster copy of them.
     offline
@@ -76,7 +82,11 @@ def serve(
     quiet
         No line for each request.
     """
+    from vedette.backends.adapted import Adapted
+    from vedette.backends.personas import parse_personas
+
     try:
+        from vedette.serve.adapters import check_adapters_dir
         from vedette.serve.app import create_app
         from vedette.serve.keys import has_keys
         from vedette.serve.options import ServeOptions, check_bind
@@ -96,6 +106,8 @@ def serve(
         context_tokens=context_tokens,
         draft=draft,
         speculate=speculate,
+        lora=",".join(lora) if lora else None,
+        adapters_dir=adapters_dir,
         tuned=False if no_tune else None,
         offline=offline,
     )
@@ -103,6 +115,7 @@ def serve(
         raise InputError("--api-key is empty", hint="leave it out, or give a key")
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
     check_bind(settings.host, has_key=has_keys(settings.keys_path, key))
+    check_adapters_dir(settings)
     taken = bind(settings.host, settings.port)
     with taken, ExitStack() as stack:
         if not quiet:
@@ -112,6 +125,8 @@ def serve(
             stack.enter_context(files)
         opened = open_backend(settings, quiet=quiet)
         try:
+            if isinstance(opened, Adapted):
+                opened = opened.local  # here a request says under which adapters it is answered
             options = ServeOptions(
                 model=alias or opened.name.partition(", tuned")[0],
                 api_key=key,
@@ -119,6 +134,8 @@ def serve(
                 max_requests=settings.max_requests,
                 max_body_bytes=settings.max_body_bytes,
                 deadline_s=settings.timeout_s,
+                personas=parse_personas(settings.lora),
+                adapters_dir=settings.adapters_dir,
             )
             url = url_of(taken)
             run_app(

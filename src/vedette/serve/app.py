@@ -13,6 +13,7 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .adapters import adapter_router
 from .batch_routes import batch_router, no_files_router
 from .batches import Batches
 from .chat import chat_router
@@ -31,6 +32,7 @@ from .options import ServeOptions
 from .problems import Refusal, add_handlers
 from .replies import ERRORS, ModelList, ModelReply, State
 from .rerank import rerank_router
+from .responses import response_router
 from .systemone import systemone_router
 from .tasks import task_router
 from .tokens import token_router
@@ -64,11 +66,13 @@ def create_app(
     app.include_router(_models(facts))
     app.include_router(chat_router(facts))
     app.include_router(completion_router(facts))
+    app.include_router(response_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
     errands = Errands(facts)
     for route in (systemone_router, rerank_router, task_router):
         app.include_router(route(facts, errands))
+    app.include_router(adapter_router(facts.personas))
     if files is None:
         app.include_router(no_files_router())
     else:
@@ -108,14 +112,20 @@ def _models(facts: Facts) -> APIRouter:
         "meta": {"name": backend.name, "n_ctx": backend.capabilities.context_tokens},
     }
 
+    def persona(model: str) -> dict[str, Json]:
+        return {**entry, "id": model, "parent": facts.model}
+
     @router.get("", response_model=ModelList)
     async def models() -> JSONResponse:
-        """The one model."""
-        return JSONResponse({"object": "list", "data": [entry], "models": [entry]})
+        """The one model, and it under each adapter."""
+        found = [entry, *map(persona, facts.personas.models)]
+        return JSONResponse({"object": "list", "data": found, "models": found})
 
     @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:
         """The model of this name."""
+        if model in facts.personas.models:
+            return JSONResponse(persona(model))
         facts.check_model(model)
         return JSONResponse(entry)
 

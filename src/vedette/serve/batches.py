@@ -92,7 +92,7 @@ class Batches:
             input_file_id=file.id,
             completion_window=window,
             model=self._facts.model,
-            identity=self._facts.backend.identity,
+            identity=self._facts.identity,
             metadata=metadata,
         )
         self._store.hold(file.id, batch.id)
@@ -180,7 +180,7 @@ class Batches:
         batch = self._shelf.get(batch_id)
         if batch.status != "in_progress" or end.is_set():
             return
-        if (batch.model, batch.identity) != (self._facts.model, self._facts.backend.identity):
+        if (batch.model, batch.identity) != (self._facts.model, self._facts.identity):
             _log.warning("%s waits for a server of %s as it was", batch_id, batch.model)
             await end.wait()
             return

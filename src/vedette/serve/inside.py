@@ -19,7 +19,7 @@ from .problems import OWN_FAULT, Refusal, body_of
 
 INSIDE = "vedette.inside"
 """The key of a scope that came from here; a connection cannot bring it."""
-NOT_FROM_INSIDE = ("/v1/files", "/v1/batches")
+NOT_FROM_INSIDE = ("/v1/files", "/v1/batches", "/v1/adapters")
 GONE = 499
 NO_JSON_THERE = Refusal("what is answered there is no JSON, and a batch keeps JSON only")
 

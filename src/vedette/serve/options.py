@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
+from vedette.backends.personas import Persona
 from vedette.errors import InputError
 
 MEBIBYTE = 1024 * 1024
@@ -32,6 +33,8 @@ class ServeOptions:
     read_s: float = READ_S
     max_tokens: int = 1024
     deadline_s: float | None = 600.0
+    personas: tuple[Persona, ...] = ()
+    adapters_dir: Path | None = None
 
 
 def is_loopback(host: str) -> bool:

@@ -44,13 +44,14 @@ class ModelMeta(Reply):
 
 
 class ModelReply(Reply):
-    """A model that can be asked."""
+    """A model that can be asked; `parent` is what it is without its adapter."""
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
     meta: ModelMeta
+    parent: str | None = None
 
 
 class ModelList(Reply):
@@ -76,13 +77,18 @@ class AnswerUsage(Reply):
     prompt_tokens_details: CachedTokens
 
 
-class ChatToken(Reply):
-    """A token of an answer; `bytes` is null for a part of a character."""
+class TopLogprob(Reply):
+    """A token that could have been; `bytes` is null for a part of a character."""
 
     token: str
     logprob: float
     bytes: list[int] | None
-    top_logprobs: list[Any]
+
+
+class ChatToken(TopLogprob):
+    """A token of an answer, and the likeliest at its place."""
+
+    top_logprobs: list[TopLogprob]
 
 
 class ChatLogprobs(Reply):
@@ -92,11 +98,30 @@ class ChatLogprobs(Reply):
     refusal: None
 
 
+class CallFunction(Reply):
+    """The function that is called, and the JSON text of its arguments."""
+
+    name: str
+    arguments: str
+
+
+class AnswerCall(Reply):
+    """A call of a tool."""
+
+    id: str
+    type: Literal["function"]
+    function: CallFunction
+
+
 class AnswerMessage(Reply):
-    """The model's turn."""
+    """The model's turn: a text, or calls."""
 
     role: Literal["assistant"]
-    content: str
+    content: str | None
+    tool_calls: list[AnswerCall] | None = None
+
+
+ChatReason = Literal["stop", "length", "tool_calls"]
 
 
 class ChatChoice(Reply):
@@ -105,7 +130,7 @@ class ChatChoice(Reply):
     index: int
     message: AnswerMessage
     logprobs: ChatLogprobs | None
-    finish_reason: Literal["stop", "length"]
+    finish_reason: ChatReason
 
 
 class ChatReply(Reply):
@@ -119,11 +144,28 @@ class ChatReply(Reply):
     usage: AnswerUsage
 
 
+class DeltaFunction(Reply):
+    """The name of a function, with the first event of its call, and more of its arguments."""
+
+    name: str | None = None
+    arguments: str
+
+
+class DeltaCall(Reply):
+    """What comes next of a call; id and type with its first event."""
+
+    index: int
+    id: str | None = None
+    type: Literal["function"] | None = None
+    function: DeltaFunction
+
+
 class Delta(Reply):
     """What comes next of a turn."""
 
     role: Literal["assistant"] | None = None
     content: str | None = None
+    tool_calls: list[DeltaCall] | None = None
 
 
 class ChatChunkChoice(Reply):
@@ -131,8 +173,8 @@ class ChatChunkChoice(Reply):
 
     index: int
     delta: Delta
-    logprobs: None
-    finish_reason: Literal["stop", "length"] | None
+    logprobs: ChatLogprobs | None
+    finish_reason: ChatReason | None
 
 
 class ChatChunk(Reply):
@@ -151,7 +193,7 @@ class TextLogprobs(Reply):
 
     tokens: list[str]
     token_logprobs: list[float]
-    top_logprobs: None
+    top_logprobs: list[dict[str, float]] | None
     text_offset: list[int]
 
 
@@ -180,7 +222,7 @@ class TextChunkChoice(Reply):
 
     index: int
     text: str
-    logprobs: None
+    logprobs: TextLogprobs | None
     finish_reason: Literal["stop", "length"] | None
 
 
@@ -244,6 +286,34 @@ class PromptReply(Reply):
     prompt: str
 
 
+class AdapterReply(Reply):
+    """An adapter: its scale in requests that say none, and the model that stands for it."""
+
+    id: int
+    name: str
+    path: str
+    scale: float
+    model: str
+    rank: int
+    alpha: float
+    task_name: str
+    prompt_prefix: str
+
+
+class Done(Reply):
+    """It was done."""
+
+    success: Literal[True]
+
+
+class AdapterGone(Reply):
+    """An adapter was taken away; so many requests have it to their end."""
+
+    name: str
+    deleted: Literal[True]
+    requests_under_way: int
+
+
 ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "model": ErrorReply,
@@ -262,8 +332,14 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """What every route can answer with too."""
 
 
-def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """For the `responses` of a route that can also stream its answer: what an event holds."""
+DONE_LAST = "The last one's data is `[DONE]`, or an error where the answer broke off."
+
+
+def streamed(event: type[BaseModel], last: str = DONE_LAST) -> dict[int | str, dict[str, Any]]:
+    """For the `responses` of a route that can also stream its answer: what an event holds.
+
+    `last` says how a stream ends.
+    """
     return {
         200: {
             "description": "The answer; with `stream`, its pieces as server-sent events.",
@@ -272,10 +348,7 @@ def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
                     "schema": {"type": "string"},
                     "itemSchema": {
                         "type": "object",
-                        "description": (
-                            "An event. The last one's data is `[DONE]`, or an error where the "
-                            "answer broke off."
-                        ),
+                        "description": f"An event. {last}",
                         "properties": {
                             "data": {
                                 "type": "string",

@@ -20,7 +20,7 @@ SCOPES = {
     "tasks": ("/v1/tasks", "/v1/systemone", "/v1/decisions", "/api/alpha/decisions", "/mcp"),
     "files": ("/v1/files", "/v1/batches"),
     "metrics": ("/metrics",),
-    "admin": ("/lora-adapters",),
+    "admin": ("/lora-adapters", "/v1/adapters"),
 }
 """The paths of each scope; what lies below a path is meant too."""
 DEFAULT_SCOPES = ("chat", "embed", "tasks")
