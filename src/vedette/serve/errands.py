@@ -18,8 +18,9 @@ from vedette.batch.around import Around
 from vedette.batch.results import Outcome
 from vedette.errors import Cancelled, DeadlineExceeded
 from vedette.tasks.base import Task
-from vedette.types import AnyRequest, Item
+from vedette.types import AdapterScales, AnyRequest, Item
 
+from .adapters import MOST_BACKENDS
 from .facts import Facts
 from .verbs.together import Together
 
@@ -99,6 +100,11 @@ class Leashed(Around):
         self._watch = watch
         self._of_thread = threading.local()
 
+    @property
+    def backend(self) -> Backend:
+        """The one that it asks."""
+        return self._backend
+
     @contextmanager
     def on(self, leash: Leash) -> Iterator[None]:
         """Within this, requests of this thread are held by that leash."""
@@ -122,7 +128,7 @@ class Errands:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._most = facts.options.max_requests
-        self._backend = Leashed(facts.backend, facts.metrics.watch)
+        self._backends: dict[AdapterScales, Leashed] = {}
         # Its own threads: errands take long, and the desk needs threads for moments.
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="errand")
 
@@ -133,22 +139,36 @@ class Errands:
         items: Sequence[Item],
         *,
         n_places: int | None = None,
+        adapters: AdapterScales | None = None,
     ) -> list[Outcome]:
         """The answer to each item, or its error, in order.
 
         It takes a place at the desk for each item that is under way at once, or `n_places`. A
         client that leaves ends it; without a connection (`http` None) that is the cancellation of
-        the asyncio task. Raises what the desk raises, and what is wrong with the whole.
+        the asyncio task. Without `adapters` they are those of all requests that say none.
+        Raises what the desk raises, and what is wrong with the whole.
         """
+        backend = self._leashed(self._facts.adapters(None) if adapters is None else adapters)
         wanted = len(items) if n_places is None else n_places
-        n_at_once = max(1, min(wanted, self._backend.width, self._most))
+        n_at_once = max(1, min(wanted, backend.width, self._most))
 
         def run(leash: Leash) -> list[Outcome]:
-            with self._backend.on(leash):
-                return _outcomes(work, items, self._backend, n_at_once, leash)
+            with backend.on(leash):
+                return _outcomes(work, items, backend, n_at_once, leash)
 
-        leash = Leash(self._backend.width, self._facts.deadline_s)
+        leash = Leash(backend.width, self._facts.deadline_s)
         return await self._facts.desk.errand(http, n_at_once, lambda: self._held(leash, run))
+
+    def _leashed(self, adapters: AdapterScales) -> Leashed:
+        """One for each set of adapters, for as long as that is the same backend."""
+        backend = self._facts.personas.backend_of(adapters)
+        known = self._backends.get(adapters)
+        if known is None or known.backend is not backend:
+            known = Leashed(backend, self._facts.metrics.watch)
+            if len(self._backends) >= MOST_BACKENDS:
+                self._backends.clear()
+            self._backends[adapters] = known
+        return known
 
     async def _held(self, leash: Leash, run: Callable[[Leash], list[Outcome]]) -> list[Outcome]:
         """What `run` gives. When this is cancelled it waits for the thread to have let go."""

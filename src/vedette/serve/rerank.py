@@ -77,12 +77,11 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
 
     async def rerank(body: RerankBody, http: HttpRequest) -> JSONResponse:
         """Documents by how well they answer a query."""
-        if body.model is not None:
-            facts.check_model(body.model)
+        adapters = facts.adapters(body.model)
         if not body.query.strip():
             raise Refusal("query: it is blank", param="query")
         (outcome,) = await errands.outcomes(
-            http, body.task(), [body.item], n_places=len(body.documents)
+            http, body.task(), [body.item], n_places=len(body.documents), adapters=adapters
         )
         if isinstance(outcome, VedetteError):
             raise outcome
@@ -90,7 +89,7 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
         n_tokens = outcome.usage.prompt_tokens
         return JSONResponse(
             {
-                "model": facts.model,
+                "model": body.model or facts.model,
                 "object": "list",
                 "results": [_result(one) for one in results],
                 "usage": {"prompt_tokens": n_tokens, "total_tokens": n_tokens},

@@ -56,16 +56,21 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
         asked = await asyncio.to_thread(parse, await http.body())
         if not facts.backend.capabilities.can_score:
             raise CapabilityMissing(f"{facts.model} cannot score answers here")
+        model = asked.model if asked.model in facts.personas.models else facts.model
         task = asking(asked.questions, orjson.dumps(asked.options or {}))
         requests = task.requests(asked.state)
         n_tokens = await asyncio.to_thread(_input_tokens, facts.backend, requests)
         (outcome,) = await errands.outcomes(
-            http, task, [Item(id="1", text=asked.state)], n_places=len(requests)
+            http,
+            task,
+            [Item(id="1", text=asked.state)],
+            n_places=len(requests),
+            adapters=facts.adapters(model),
         )
         if isinstance(outcome, VedetteError):
             raise outcome
         answers = cast(dict[str, Any], outcome.value)["answers"]
-        return JSONResponse(_said(facts.model, asked, answers, n_tokens))
+        return JSONResponse(_said(model, asked, answers, n_tokens))
 
     async def systemone(http: HttpRequest) -> JSONResponse:
         """Closed questions about a state, answered by scores."""

@@ -29,7 +29,9 @@ _KEYS = ("model", "state", "questions", "images", "videos", "files", "stream", E
 
 @dataclass(frozen=True, slots=True)
 class SystemOne:
-    """What is asked: questions about a state, as one text. `options` are those of the extension.
+    """What is asked: questions about a state, as one text, of a model that may have any name.
+
+    `options` are those of the extension.
 
     None: it was not asked for. Else they are options of `Decide` but for its questions, and
     `confidence` says by which formula that is told.
@@ -39,6 +41,7 @@ class SystemOne:
     questions: tuple[Question, ...]
     options: Mapping[str, Json] | None = None
     confidence: Confidence = "typesafe"
+    model: str | None = None
 
 
 def parse(raw: bytes) -> SystemOne:
@@ -59,7 +62,11 @@ def parse(raw: bytes) -> SystemOne:
     _check_images(body.get("images"))
     options, confidence = _extension(body.get(EXTENSION))
     return SystemOne(
-        state_text(body.get("state")), _questions(body.get("questions")), options, confidence
+        state_text(body.get("state")),
+        _questions(body.get("questions")),
+        options,
+        confidence,
+        body.get("model"),
     )
 
 

@@ -64,20 +64,20 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
     async def run(task: str, body: TaskBody, http: HttpRequest) -> Response:
         """A task over one input, or over several."""
         verb = _verb(task)
-        if body.model is not None:
-            facts.check_model(body.model)
+        adapters = facts.adapters(body.model)
         values = body.values
         is_one = body.inputs is None
         if verb.together and is_one:
             raise Refusal(f"{task} compares inputs with each other; give inputs", param="input")
         try:
-            found = await call(errands, http, verb, values, body.options)
+            found = await call(errands, http, verb, values, body.options, adapters)
         except BadOption as error:
             raise Refusal(str(error), param=f"options.{error.place}") from error
         if is_one and found.error is not None:
             raise found.error
         return Response(
-            _written(facts.model, found.lines, is_one=is_one), media_type="application/json"
+            _written(body.model or facts.model, found.lines, is_one=is_one),
+            media_type="application/json",
         )
 
     return router
