@@ -237,6 +237,22 @@ def test_what_a_body_must_have(http):
     assert "did you mean classify?" in unknown["message"]
 
 
+def test_text_that_is_no_unicode_is_refused(http):
+    half = json.loads('"\\ud800"')
+    bodies = ({"input": half}, {"inputs": [half]}, {"input": {"text": "a", half: 1}})
+    for body in bodies:
+        raw = json.dumps(body).encode()
+        reply = http.post(
+            "/v1/tasks/redact", content=raw, headers={"content-type": "application/json"}
+        )
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_input")
+    options = json.dumps({"input": "a", "options": {"labels": [half]}}).encode()
+    reply = http.post(
+        "/v1/tasks/tag", content=options, headers={"content-type": "application/json"}
+    )
+    assert reply.status_code == 400
+
+
 class Endless(Around):
     """Answers nothing until it is cancelled."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi import Request as HttpRequest
 from fastapi.responses import JSONResponse, Response
 
@@ -23,6 +23,8 @@ from .task_replies import TaskEntry, TaskList, TaskResult, TaskResults
 from .verb_call import call
 from .verbs.options import BadOption
 from .verbs.table import VERBS, Verb
+
+TaskName = Annotated[str, Path(json_schema_extra={"enum": [*VERBS]})]
 
 
 class TaskBody(Body):
@@ -56,12 +58,12 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
         return JSONResponse({"object": "list", "data": found})
 
     @router.get("/{task}", response_model=TaskEntry)
-    async def told(task: str) -> JSONResponse:
+    async def told(task: TaskName) -> JSONResponse:
         """A task, with what it takes."""
         return JSONResponse(await asyncio.to_thread(entry_of, _verb(task)))
 
     @router.post("/{task}", response_model=TaskResult | TaskResults)
-    async def run(task: str, body: TaskBody, http: HttpRequest) -> Response:
+    async def run(task: TaskName, body: TaskBody, http: HttpRequest) -> Response:
         """A task over one input, or over several."""
         verb = _verb(task)
         adapters = facts.adapters(body.model)

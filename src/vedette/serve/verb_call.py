@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import orjson
 from fastapi import Request as HttpRequest
 
 from vedette.batch.results import Outcome, body_of, line_of
@@ -47,6 +48,7 @@ async def call(
 
     Raises what is wrong with the options or with the whole, and what `Errands.outcomes` raises.
     """
+    _check_json(values)
     work = await asyncio.to_thread(verb.task, options)
     inputs = _inputs(verb, values, all_needed=isinstance(work, Together))
     items = [one for one in inputs if isinstance(one, Item)]
@@ -58,6 +60,14 @@ async def call(
         else:
             rows.append((str(number), one))
     return Results(tuple(rows))
+
+
+def _check_json(values: Sequence[Json]) -> None:
+    """Raises `InputError` for what JSON by RFC 8259 cannot say, such as half a surrogate pair."""
+    try:
+        orjson.dumps(values)
+    except orjson.JSONEncodeError as error:
+        raise InputError(f"the input cannot be written as JSON: {error}") from error
 
 
 def _inputs(verb: Verb, values: Sequence[Json], *, all_needed: bool) -> list[Item | InputError]:
