@@ -31,6 +31,10 @@ MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 TIMEOUT_S = 300
 MOST_TOKENS = 4
 MOST_CHOICES = 3
+_MOST = {
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), MOST_TOKENS),
+    "n": MOST_CHOICES,
+}
 FEW = 10
 """Cases of a route without a body, which differ little."""
 # What a document cannot say, such as that `n` needs a temperature, is refused though it fits; by
@@ -113,7 +117,7 @@ def _make_quick(body: Any, model: str) -> None:
         return
     if "model" in body:
         body["model"] = model
-    for name, most in (("max_tokens", MOST_TOKENS), ("n", MOST_CHOICES)):
+    for name, most in _MOST.items():
         if isinstance(body.get(name), int):
             body[name] = min(body[name], most)
 

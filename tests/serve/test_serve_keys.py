@@ -164,7 +164,7 @@ def test_a_key_opens_what_its_scopes_name_and_nothing_else(guarded):
         error = error_of(ask(url, key, path), 403)
         assert (error["type"], error["code"]) == ("permission_error", "insufficient_scope")
         assert f"no scope {scope}" in error["message"]
-    assert error_of(ask(url, key, "/v1/files/x"), 501)  # let in, to a server without files
+    assert error_of(ask(url, key, "/v1/files/nowhere-else"), 501)  # let in, and there is nothing
     with OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0) as client:
         assert [model.id for model in client.models.list()] == ["none"]
         with pytest.raises(PermissionDeniedError):

@@ -92,12 +92,7 @@ def serve(
         from vedette.serve.options import ServeOptions, check_bind
         from vedette.serve.run import bind, run_app, url_of
     except ModuleNotFoundError as error:
-        if error.name not in EXTRA:
-            raise
-        raise CapabilityMissing(
-            f"serving needs the package {error.name}, which is not installed",
-            hint="pip install 'vedette[serve]'",
-        ) from error
+        raise missing_extra(error, "serving") from error
 
     settings = load(
         model=model,
@@ -151,6 +146,16 @@ def serve(
         finally:
             opened.close()
     return 0
+
+
+def missing_extra(error: ModuleNotFoundError, what: str) -> CapabilityMissing:
+    """What to install for `what`. Raises the error itself where it is about something else."""
+    if error.name not in EXTRA:
+        raise error
+    return CapabilityMissing(
+        f"{what} needs the package {error.name}, which is not installed",
+        hint="pip install 'vedette[serve]'",
+    )
 
 
 def open_files(settings: Settings) -> FileStore | None:

@@ -11,7 +11,7 @@ from .keyring import Keyring
 from .keys import Key
 from .options import ServeOptions, is_loopback
 from .problems import Refusal
-from .scopes import OPEN_PATHS, scope_of
+from .scopes import is_open, scope_of
 
 
 class Guard:
@@ -29,17 +29,11 @@ class Guard:
         if not self._keys.is_locked:
             _check_host(headers)
             return None
-        return None if path in OPEN_PATHS else self._key_of(headers)
+        return None if is_open(path) else self._key_of(headers)
 
     def check(self, key: Key, path: str) -> None:
         """Raises `Refusal` for what the key does not open, or not so often."""
-        needed = scope_of(path)
-        if needed is not None and needed not in key.scopes:
-            raise Refusal(
-                f"the key {key.name} has no scope {needed}, which {path} needs",
-                status=403,
-                code="insufficient_scope",
-            )
+        _check_scope(key, path)
         wait_s = self._keys.wait_s(key)
         if wait_s:
             raise Refusal(
@@ -48,6 +42,11 @@ class Guard:
                 code="rate_limit_exceeded",
                 retry_after_s=math.ceil(wait_s),
             )
+
+    def check_scope(self, path: str, headers: Headers) -> None:
+        """Raises `Refusal` if the key that was shown does not open the path."""
+        if self._keys.is_locked:
+            _check_scope(self._key_of(headers), path)
 
     def _key_of(self, headers: Headers) -> Key:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -60,6 +59,16 @@ class Guard:
                 code="invalid_api_key",
             )
         return key
+
+
+def _check_scope(key: Key, path: str) -> None:
+    needed = scope_of(path)
+    if needed is not None and needed not in key.scopes:
+        raise Refusal(
+            f"the key {key.name} has no scope {needed}, which {path} needs",
+            status=403,
+            code="insufficient_scope",
+        )
 
 
 def _check_host(headers: Headers) -> None:

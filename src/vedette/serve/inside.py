@@ -81,9 +81,7 @@ class Inside:
         try:
             await self._app(_scope(path), receive, send)
         except Exception as error:
-            _log.error(
-                "request %s of a batch failed by a fault of vedette\n%s", request_id, told(error)
-            )
+            _log.error("request %s failed by a fault of vedette\n%s", request_id, told(error))
             return _refused(request_id, OWN_FAULT)
         if headers.get("content-type") != "application/json":
             return _refused(request_id, NO_JSON_THERE)

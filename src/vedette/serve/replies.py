@@ -172,8 +172,14 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """What every route can answer with too."""
 
 
-def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """For the `responses` of a route that can also stream its answer: what an event holds."""
+DONE_LAST = "The last one's data is `[DONE]`, or an error where the answer broke off."
+
+
+def streamed(event: type[BaseModel], last: str = DONE_LAST) -> dict[int | str, dict[str, Any]]:
+    """For the `responses` of a route that can also stream its answer: what an event holds.
+
+    `last` says how a stream ends.
+    """
     return {
         200: {
             "description": "The answer; with `stream`, its pieces as server-sent events.",
@@ -182,10 +188,7 @@ def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
                     "schema": {"type": "string"},
                     "itemSchema": {
                         "type": "object",
-                        "description": (
-                            "An event. The last one's data is `[DONE]`, or an error where the "
-                            "answer broke off."
-                        ),
+                        "description": f"An event. {last}",
                         "properties": {
                             "data": {
                                 "type": "string",

@@ -1,11 +1,9 @@
-"""Files and batches, as `/openapi.json` describes them; see `replies`."""
+"""What the routes of files and batches answer with, for `/openapi.json`."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from .batch_record import Status
-from .file_store import Purpose
 from .replies import Reply
 
 
@@ -17,7 +15,7 @@ class FileReply(Reply):
     bytes: int
     created_at: int
     filename: str
-    purpose: Purpose
+    purpose: Literal["batch", "batch_output"]
     status: Literal["processed"]
     status_details: None
     expires_at: None
@@ -33,7 +31,7 @@ class FileList(Reply):
     has_more: bool
 
 
-class FileDeleted(Reply):
+class FileGone(Reply):
     """A file that was deleted."""
 
     id: str
@@ -41,32 +39,32 @@ class FileDeleted(Reply):
     deleted: Literal[True]
 
 
-class BatchCounts(Reply):
-    """How far a batch is."""
+class BatchProblem(Reply):
+    """Why a batch has failed as a whole."""
+
+    code: str
+    message: str
+    line: int | None
+    param: str | None
+
+
+class BatchProblems(Reply):
+    """All that is wrong with it."""
+
+    object: Literal["list"]
+    data: list[BatchProblem]
+
+
+class LineCounts(Reply):
+    """Lines of a batch: all, those answered, and those that ended in an error."""
 
     total: int
     completed: int
     failed: int
 
 
-class BatchProblem(Reply):
-    """What is wrong with a batch as a whole."""
-
-    code: str
-    message: str
-    line: None
-    param: None
-
-
-class BatchProblems(Reply):
-    """All of them."""
-
-    object: Literal["list"]
-    data: list[BatchProblem]
-
-
 class BatchReply(Reply):
-    """A batch: times in seconds since 1970, null for what has not happened."""
+    """A batch. Times are in seconds since 1970."""
 
     id: str
     object: Literal["batch"]
@@ -75,7 +73,16 @@ class BatchReply(Reply):
     errors: BatchProblems | None
     input_file_id: str
     completion_window: str
-    status: Status
+    status: Literal[
+        "validating",
+        "in_progress",
+        "finalizing",
+        "completed",
+        "failed",
+        "cancelling",
+        "cancelled",
+        "expired",
+    ]
     output_file_id: str | None
     error_file_id: str | None
     created_at: int
@@ -87,7 +94,7 @@ class BatchReply(Reply):
     cancelling_at: int | None
     cancelled_at: int | None
     expired_at: int | None
-    request_counts: BatchCounts
+    request_counts: LineCounts
     metadata: dict[str, str] | None
 
 
@@ -99,23 +106,3 @@ class BatchList(Reply):
     first_id: str | None
     last_id: str | None
     has_more: bool
-
-
-UPLOAD_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file", "purpose"],
-                    "properties": {
-                        "file": {"type": "string", "format": "binary"},
-                        "purpose": {"const": "batch"},
-                    },
-                }
-            }
-        },
-    }
-}
-"""For `openapi_extra`: the form is read as it comes, and FastAPI does not know it."""
