@@ -10,7 +10,8 @@
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
     │   ├── JournalMismatch     the journal beside the output is another job's
     │   ├── CalibrationMismatch a threshold file made for another model, prompt or label list
-    │   └── RedLine             a task that a small model is not to be trusted with
+    │   ├── RedLine             a task that a small model is not to be trusted with
+    │   └── GuardBlocked        a text that breaks a policy of the gateway
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
     ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
@@ -24,6 +25,8 @@
         ├── Overloaded          queue full; try again                             HTTP 429
         ├── ConstraintFailed    the constraint engine gave up: no answer, never a free one
         ├── EngineFailed        llama.cpp returned an error
+        ├── RedactionFailed     what must be hidden cannot be: the text does not leave
+        ├── LedgerFailed        the gateway's ledger cannot be written or read     HTTP 503
         └── ServerError         a server that answers for a model did not          HTTP 502
             ├── ServerUnreachable   no connection, or it broke off
             │   └── AnswerInterrupted   it broke off within an answer; try again
@@ -125,6 +128,12 @@ class RedLine(InputError):
     code = "red_line"
 
 
+class GuardBlocked(InputError):
+    """A text breaks a policy that a route of the gateway blocks; the message names it."""
+
+    code = "blocked_by_guard"
+
+
 class FileError(VedetteError):
     """A file that cannot be read, written or parsed."""
 
@@ -209,6 +218,20 @@ class EngineFailed(RequestError):
     """llama.cpp returned an error."""
 
     code = "engine_failed"
+    retryable = True
+
+
+class RedactionFailed(RequestError):
+    """What is to be hidden before a request leaves could not be; it has not left."""
+
+    code = "redaction_failed"
+
+
+class LedgerFailed(RequestError):
+    """The gateway's ledger cannot be written or read."""
+
+    code = "ledger_failed"
+    http_status = 503
     retryable = True
 
 

@@ -19,7 +19,7 @@ WAIT_S = 30
 def served(app: FastAPI) -> Iterator[str]:
     """The server's URL, while it runs."""
     taken = bind("127.0.0.1", 0)
-    config = uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([taken],))
     thread.start()

@@ -68,6 +68,7 @@ VERBS = {
     ),
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
     "serve": ("vedette.cli.serve:serve", "Answer over HTTP as OpenAI's API does."),
+    "ledger": ("vedette.cli.ledger:ledger", "Add up what went through the gateway."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "spec": (
         "vedette.cli.spec:app",

@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
-from vedette.config import SERVE_API_KEY_VARIABLE, load
+from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load, section
 from vedette.errors import CapabilityMissing, InputError
+
+if TYPE_CHECKING:
+    from vedette.gateway.tables import GatewayTable
 
 EXTRA = ("fastapi", "starlette", "uvicorn")
 
@@ -98,11 +102,13 @@ def serve(
         raise InputError("--api-key is empty", hint="leave it out, or give a key")
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
     check_bind(settings.host, key)
+    table = _gateway_table(settings)
     taken = bind(settings.host, settings.port)
     with taken:
         if not quiet:
             _log_to_stderr()
         opened = open_backend(settings, quiet=quiet)
+        gateway = None
         try:
             options = ServeOptions(
                 model=alias or opened.name.partition(", tuned")[0],
@@ -111,15 +117,30 @@ def serve(
                 max_body_bytes=settings.max_body_bytes,
                 deadline_s=settings.timeout_s,
             )
+            if table is not None:
+                from vedette.gateway.open import open_gateway
+
+                gateway = open_gateway(table, settings, opened, options.model)
             url = url_of(taken)
             run_app(
-                create_app(opened, options),
+                create_app(opened, options, gateway),
                 taken,
                 ready=lambda: note(f"{options.model} answers at {url}/v1"),
             )
         finally:
+            if gateway is not None:
+                gateway.close_files()
             opened.close()
     return 0
+
+
+def _gateway_table(settings: Settings) -> GatewayTable | None:
+    """The table `[gateway]` of the configuration, found right before a model is loaded."""
+    if section("gateway") is None:
+        return None
+    from vedette.gateway.open import configured
+
+    return configured(settings)
 
 
 def _log_to_stderr() -> None:

@@ -61,7 +61,7 @@ def run_app(
         access_log=False,  # the door writes its own lines
         server_header=False,
         timeout_graceful_shutdown=drain_s,
-        lifespan="off",
+        lifespan="on",
     )
     _Server(config, ready).run(sockets=[taken])
 
