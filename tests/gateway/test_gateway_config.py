@@ -101,6 +101,12 @@ def test_a_mistake_is_named(old, new, words):
     assert "sk-secret" not in str(refused.value)
 
 
+def test_the_example_is_right():
+    path = Path(__file__).parents[2] / "examples" / "gateway.toml"
+    table = read_gateway(tomllib.loads(path.read_text())["gateway"], path)
+    assert [*table.routes] == ["auto", "private"]
+
+
 def test_no_routes_are_no_gateway():
     with pytest.raises(InputError, match=r"gateway\.routes is missing"):
         read("")

@@ -36,6 +36,12 @@ def is_streamed(body: Mapping[str, Any]) -> bool:
     return bool(body.get("stream"))
 
 
+def counting(body: Mapping[str, Any]) -> Object:
+    """The body of a stream that is to end with its usage, whether the client asks for it or not."""
+    options = body.get("stream_options") or {}
+    return {**body, "stream_options": {**options, "include_usage": True}}
+
+
 def wants_usage(body: Mapping[str, Any]) -> bool:
     """Whether a stream is to end with its usage."""
     return bool((body.get("stream_options") or {}).get("include_usage"))

@@ -18,6 +18,7 @@ from vedette.backends.sse import events
 from vedette.errors import AccessDenied, AnswerInterrupted, ServerFailed, ServerTimeout
 from vedette.tasks.gate import Price
 
+from .messages import counting
 from .passage import Object
 from .tables import TierTable
 
@@ -101,7 +102,7 @@ class Upstream:
 
     async def stream(self, body: Object) -> AsyncGenerator[Object]:
         """See `Tier`."""
-        content = self._content({**body, "stream_options": {"include_usage": True}})
+        content = self._content(counting(body))
         n = body.get("n") or 1
 
         async def begun() -> tuple[list[Object], AsyncGenerator[Object]]:

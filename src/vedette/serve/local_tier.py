@@ -22,6 +22,7 @@ from vedette.errors import (
     VedetteError,
 )
 from vedette.gateway.gateway import FREE
+from vedette.gateway.messages import counting
 from vedette.gateway.passage import Object
 from vedette.tasks.gate import Price
 
@@ -56,9 +57,8 @@ class LocalTier:
 
     async def stream(self, body: Object) -> AsyncGenerator[Object]:
         """See `Tier`."""
-        asked = {**body, "stream_options": {"include_usage": True}}
         n_open = body.get("n") or 1
-        async with self._asked(asked) as (status, chunks):
+        async with self._asked(counting(body)) as (status, chunks):
             if status != 200:
                 raise _error_of(_object(b"".join([chunk async for chunk in chunks])), status)
             async for data in events(chunks):
