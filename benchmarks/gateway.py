@@ -37,7 +37,7 @@ from vedette.models.locate import locate
 from vedette.serve.run import bind, url_of
 
 N_CALIBRATION = {"ticket": 240}
-N_QUESTION = {"extraction": 80, "open": 80}
+N_QUESTION = {"extraction": 60, "open": 60}
 N_MIXED = {"ticket": 170, "extraction": 60, "open": 40, "red": 30}
 PRICE = (0.15, 0.60)
 
@@ -211,8 +211,8 @@ def prepare(arguments: argparse.Namespace, recorder: str) -> None:
     work = arguments.work
     write_labels(work / "labels.txt", LABELS)
     write_labels(work / "kinds.txt", KINDS)
-    rows = rows_of(1, **N_CALIBRATION)
-    taught = Kept(work / "taught.jsonl", {"rows": len(rows), "large": arguments.large})
+    rows = rows_of(1, **N_CALIBRATION)[: arguments.calibration]
+    taught = Kept(work / "taught.jsonl", {"large": arguments.large})
     with httpx2.Client(base_url=recorder, timeout=300, trust_env=False) as http:
         write_lines(work / "tickets.labels.jsonl", teach(http, rows, taught))
     asked = [
@@ -299,6 +299,7 @@ def main() -> int:
     parser.add_argument("--small", default="qwen2.5-coder-0.5b")
     parser.add_argument("--large", default="qwen2.5-coder-1.5b")
     parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--calibration", type=int, default=240, help="tickets to calibrate on")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     work: Path = arguments.work

@@ -202,7 +202,7 @@ def free(rng: random.Random, number: int, kind: str, texts: tuple[str, ...]) -> 
     body = {
         "messages": [{"role": "user", "content": chosen.format(**values, **numbers)}],
         "temperature": 0,
-        "max_tokens": 40,
+        "max_tokens": 32,
         "stream": True,
     }
     return Row(f"{kind[0]}{number}", kind, body, planted)
