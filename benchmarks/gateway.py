@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ import httpx2
 import uvicorn
 from common import say
 from fastapi import FastAPI, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from gateway_rows import KINDS, LABELLING, LABELS, Row, rows_of
 from kept import Kept
 
@@ -40,6 +41,7 @@ N_CALIBRATION = {"ticket": 240}
 N_QUESTION = {"extraction": 60, "open": 60}
 N_MIXED = {"ticket": 170, "extraction": 60, "open": 40, "red": 30}
 PRICE = (0.15, 0.60)
+AT_ONCE = 4
 
 CONFIG = """
 [gateway.tiers.large]
@@ -75,14 +77,17 @@ class Recorder:
         self.path = path
         self._http = httpx2.AsyncClient(base_url=target, timeout=300, trust_env=False)
 
-    async def pass_on(self, request: Request) -> StreamingResponse:
+    async def pass_on(self, request: Request) -> Response:
         content = await request.body()
         with self.path.open("ab") as file:
             file.write(content + b"\n")
         asked = self._http.build_request(
             "POST", request.url.path, content=content, headers={"content-type": "application/json"}
         )
-        response = await self._http.send(asked, stream=True)
+        try:
+            response = await self._http.send(asked, stream=True)
+        except httpx2.HTTPError:  # the server has been killed
+            return Response(status_code=502)
 
         async def chunks() -> AsyncIterator[bytes]:
             async for chunk in response.aiter_raw():
@@ -227,23 +232,47 @@ def prepare(arguments: argparse.Namespace, recorder: str) -> None:
     (work / "vedette.toml").write_text(CONFIG.format(recorder=recorder, price=PRICE))
 
 
-def run(arguments: argparse.Namespace, url: str, rows: list[Row]) -> dict[str, dict[str, Any]]:
-    """The answers through the gateway, and those of the larger model to what stayed here."""
-    about = {"rows": len(rows), "small": arguments.small, "large": arguments.large}
-    kept = Kept(arguments.work / "answers.jsonl", about)
-    answers = {}
-    with httpx2.Client(base_url=url, timeout=300, trust_env=False) as http:
-        for number, row in enumerate(rows):
-            answer = kept.get(row.id)
-            if answer is None:
-                answer = ask(http, row.body, "auto")
-                if answer["tier"] == "local":
-                    answer["large"] = ask(http, row.body, "up")
-                kept.add(row.id, answer)
+def run(arguments: argparse.Namespace, url: str, rows: list[Row]) -> None:
+    """Answers through the gateway, and those of the larger model to what stayed here."""
+    kept = answers_of(arguments)
+    lock = threading.Lock()
+    left = [row for row in rows if kept.get(row.id) is None]
+
+    def one(http: httpx2.Client, row: Row) -> None:
+        answer = ask(http, row.body, "auto")
+        if answer["tier"] == "local":
+            answer["large"] = ask(http, row.body, "up")
+        with lock:
+            kept.add(row.id, answer)
+
+    with (
+        httpx2.Client(base_url=url, timeout=300, trust_env=False) as http,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        for number, _ in enumerate(pool.map(lambda row: one(http, row), left)):
             if number % 40 == 0:
-                say(f"asked {number} of {len(rows)}")
-            answers[row.id] = answer
-    return answers
+                say(f"asked {number} of {len(left)}")
+
+
+def answers_of(arguments: argparse.Namespace) -> Kept:
+    """What has been answered so far."""
+    about = {"small": arguments.small, "large": arguments.large}
+    return Kept(arguments.work / "answers.jsonl", about)
+
+
+def after_the_end(url: str, rows: list[Row], answers: dict[str, dict[str, Any]]) -> str:
+    """What ten requests of each sort get when the larger model's server has been killed."""
+    counts: dict[str, list[str]] = {"here": [], "up": []}
+    with httpx2.Client(base_url=url, timeout=300, trust_env=False) as http:
+        for row in rows:
+            where = counts["here" if answers[row.id]["tier"] == "local" else "up"]
+            if len(where) == 10:
+                continue
+            reply = http.post("/v1/chat/completions", json={**row.body, "model": "auto"})
+            error = {} if reply.is_success else reply.json()["error"]
+            where.append(f"{reply.status_code} {error.get('code', '')}".strip())
+    told = (f"{where}: {', '.join(sorted(set(found)))}" for where, found in counts.items())
+    return f"with the server killed, ten of each: {'; '.join(told)}"
 
 
 def agrees(row: Row, answer: dict[str, Any]) -> bool:
@@ -301,23 +330,39 @@ def main() -> int:
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--calibration", type=int, default=240, help="tickets to calibrate on")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--report", action="store_true", help="only tell what is kept in --work")
     arguments = parser.parse_args()
     work: Path = arguments.work
     work.mkdir(parents=True, exist_ok=True)
-    options = ServerOptions(threads=arguments.threads, slot_tokens=2048, cpu_only=True)
+    rows = rows_of(3, **N_MIXED)
+    killed = "" if arguments.report else measure(arguments, rows)
+    kept = answers_of(arguments)
+    answers = {row.id: found for row in rows if (found := kept.get(row.id)) is not None}
+    rows = [row for row in rows if row.id in answers]
+    recorded = (work / "recorded.jsonl").read_text("utf-8")
+    calibrating = rows_of(1, **N_CALIBRATION)
+    leaked = [value for row in calibrating for value in row.planted if value in recorded]
+    print("\n".join([*report(rows, answers, recorded), f"of the calibration rows: {len(leaked)}"]))
+    print(killed)
+    return 0
+
+
+def measure(arguments: argparse.Namespace, rows: list[Row]) -> str:
+    """All that is not there yet; then what happens without the larger model."""
+    work = arguments.work
+    options = ServerOptions(
+        threads=arguments.threads, n_slots=AT_ONCE, slot_tokens=1024, cpu_only=True
+    )
     with ExitStack() as stack:
         weights = locate(arguments.large).path
         server = stack.enter_context(ServerProcess(find_server(), weights, options))
         recorder = stack.enter_context(recording(server.url, work / "recorded.jsonl"))
         prepare(arguments, recorder)
-        rows = rows_of(3, **N_MIXED)
         url = stack.enter_context(gateway(work, arguments.small, arguments.threads))
-        answers = run(arguments, url, rows)
-    recorded = (work / "recorded.jsonl").read_text("utf-8")
-    calibrating = rows_of(1, **N_CALIBRATION)
-    leaked = [value for row in calibrating for value in row.planted if value in recorded]
-    print("\n".join([*report(rows, answers, recorded), f"of the calibration rows: {len(leaked)}"]))
-    return 0
+        run(arguments, url, rows)
+        kept = answers_of(arguments)
+        server.stop()
+        return after_the_end(url, rows, {row.id: kept.get(row.id) or {} for row in rows})
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ class Errand:
         self._restoring: Restoring | None = None
         self._usage: Usage | None = None
         self._pieces: list[str] = []
+        self._is_settled = False
 
     async def objects(self) -> AsyncGenerator[Object]:
         """The answer as the client gets it: one object, or chunks.
@@ -100,15 +101,19 @@ class Errand:
                     recorded.append(one)
                 if (shown := self._shown(one)) is not None:
                     yield shown
+        await self._work(self.settle)
         if key and kept is None and self._route.cache is not None:
-            self.settle()
             await self._work(self._route.cache.put, key, self._to_keep(recorded))
 
     def settle(self) -> None:
-        """Write down the tokens of what was said so far; counted here where nobody told them."""
+        """Write down the tokens of what was said so far; counted here where nobody told them.
+
+        Once is enough: what ends in order settles, and what ends otherwise is settled.
+        """
         passage, count = self._passage, self._count
-        if passage.cache == "hit" or not passage.tier:
+        if self._is_settled or passage.cache == "hit" or not passage.tier:
             return
+        self._is_settled = True
         if self._usage is None:
             if not any(self._pieces):
                 return  # nothing was said, and nothing is reckoned for it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager
@@ -23,6 +24,9 @@ from .upstream import Tier, Upstream
 T = TypeVar("T")
 
 FREE = Price(0.0, 0.0)
+BYTES_PER_TOKEN = 3
+
+_log = logging.getLogger(__name__)
 
 
 class Gateway:
@@ -78,7 +82,7 @@ class Gateway:
         await asyncio.wrap_future(self.ledger.begin(passage))
         tiers: dict[str, Tier] = {**self._upstreams, LOCAL: local}
         route = self._routes[str(body["model"])]
-        errand = Errand(route, passage, body, tiers, self._work, self._backend.count_tokens)
+        errand = Errand(route, passage, body, tiers, self._work, self._count)
         try:
             check_body(body)
             with self._place():
@@ -128,6 +132,14 @@ class Gateway:
     async def _work(self, work: Callable[..., T], *given: Any) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._workers, work, *given)
+
+    def _count(self, text: str) -> int:
+        """Tokens of a text as the local model counts, for accounts; an estimate if it cannot."""
+        try:
+            return self._backend.count_tokens(text)
+        except VedetteError as error:
+            _log.warning("tokens for the ledger are estimated: %s", error)
+            return -(-len(text.encode()) // BYTES_PER_TOKEN)
 
     def _account(self, errand: Errand, passage: Passage) -> None:
         """Reckon what it cost, and what it would have with the large model."""

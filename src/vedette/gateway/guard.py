@@ -43,7 +43,7 @@ class Guard:
             if self.blocks:
                 raise GuardBlocked(
                     f"the request breaks the policy {policy}",
-                    hint="it was not passed on to any model",
+                    hint="it was not passed on",
                 )
             return policy
         return ""
