@@ -45,7 +45,7 @@ format: install ## format the code and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: install ## write docs/cli.md and docs/config.md anew
+docs: install ## write docs/cli.md, config.md and metrics.md anew
 	$(BIN)/python scripts/gen_docs.py
 
 bench: install ## measure against a llama-server

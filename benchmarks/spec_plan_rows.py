@@ -134,10 +134,16 @@ def costs_of(row: Row, fit: Fit) -> Costs:
             reader = gpu_reader(gpu, fit, EFFICIENCY)
         reader = replace(reader, bytes_per_s=gb * 1e9 / plain_s)
         step = _whole(row, reader)
-    draft_s = row.draft["gb"] * 1e9 / reader.bytes_per_s + row.draft["layers"] * reader.layer_s
+    read_s = row.draft["gb"] * 1e9 / reader.bytes_per_s
+    draft_s = read_s + row.draft["layers"] * reader.layer_s
     # The plain step is what was measured; where layers had to make room for the draft, `step` is
     # that of fewer layers, so the two differ.
-    return Costs(target=_Anchored(step, plain_s), draft_s=draft_s, overhead_s=overhead_s)
+    return Costs(
+        target=_Anchored(step, plain_s),
+        draft_s=draft_s,
+        catch_up_s=min(draft_s, read_s * reader.slope),
+        overhead_s=overhead_s,
+    )
 
 
 @dataclass(frozen=True)
@@ -206,9 +212,9 @@ def predicted(row: Row, fit: Fit, head: float) -> float:
     if share is None:
         chance = chance_of(row, fit, head)
         lengths = [row.k] if row.k else range(1, LONGEST + 1)
-        return max(costs.speedup(k, expected_tokens([chance] * k)) for k in lengths)
+        return max(costs.speedup(k, expected_tokens([chance] * k), chance**k) for k in lengths)
     k = row.k or LONGEST
-    return costs.speedup(k, tokens_by_share(k, share))
+    return costs.speedup(k, tokens_by_share(k, share), constant_acceptance(k, share) ** k)
 
 
 def head_chances(rows: Sequence[Row], fit: Fit) -> list[float]:

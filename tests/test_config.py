@@ -88,6 +88,16 @@ def test_relative_home_is_meant_from_where_it_was_written(bare, monkeypatch):
     assert load().home == bare / "cache"
 
 
+def test_a_relative_files_dir_is_meant_from_where_it_was_written(bare, monkeypatch):
+    (bare / "conf").mkdir()
+    (bare / "conf" / "v.toml").write_text('files_dir = "kept"\n')
+    assert load().files_dir is None
+    monkeypatch.setenv("VEDETTE_CONFIG", "conf/v.toml")
+    assert load().files_dir == bare / "conf" / "kept"
+    assert load(files_dir="here").files_dir == bare / "here"
+    assert load(files_dir="auto").files_dir is None
+
+
 def test_tilde_in_home_is_the_users_home(monkeypatch):
     monkeypatch.setenv("HOME", "/somewhere")
     monkeypatch.setenv("VEDETTE_HOME", "~/kept")

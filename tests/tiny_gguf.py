@@ -17,7 +17,7 @@ so unconstrained text is often no valid UTF-8: as harsh on a streaming decoder a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 TinyKind: TypeAlias = Literal["full", "sliding", "recurrent", "hybrid"]
 Tensors: TypeAlias = Iterator[tuple[str, NDArray[np.float32]]]
+Change: TypeAlias = Callable[[str, NDArray[np.float32]], NDArray[np.float32]]
 
 TINY_KINDS: tuple[TinyKind, ...] = get_args(TinyKind)
 CONTEXT_TOKENS = 4096
@@ -60,10 +61,21 @@ ROPE_BASE = 10_000.0
 RMS_EPSILON = 1e-6
 
 
-def build_tiny(kind: TinyKind, path: Path, *, seed: int = 0, n_vocab: int | None = None) -> Path:
+def build_tiny(
+    kind: TinyKind,
+    path: Path,
+    *,
+    seed: int = 0,
+    n_vocab: int | None = None,
+    template: str = CHATML,
+    own_tokens: tuple[str, ...] = (),
+    change: Change | None = None,
+) -> Path:
     """Write the model to `path` and return it; the same arguments give the same bytes.
 
-    `n_vocab` pads the vocabulary with unused tokens up to that size; by default there are none.
+    `own_tokens` are texts that are a token each, like `<tool_call>` in Qwen's. `n_vocab` pads the
+    vocabulary with unused tokens up to that size; by default there are none. `change` says what
+    becomes of each tensor before it is written.
     Raises ValueError for an unknown kind or a vocabulary smaller than the tokenizer's.
     """
     if kind not in TINY_KINDS:
@@ -72,18 +84,21 @@ def build_tiny(kind: TinyKind, path: Path, *, seed: int = 0, n_vocab: int | None
     arch = {"full": "qwen2", "sliding": "gemma3", "recurrent": "mamba", "hybrid": "lfm2"}[kind]
     writer = GGUFWriter(path, arch)
     writer.add_name(f"tiny-{kind}")
-    is_live = _add_tokenizer(writer, n_vocab)
+    is_live = _add_tokenizer(writer, n_vocab, template, own_tokens)
     _add_hyperparameters(writer, kind, len(is_live))
 
     output = weights.matrix(len(is_live), N_EMBD, gain=4.0)
     output[~is_live] = 0.0
-    writer.add_tensor("token_embd.weight", weights.embedding(kind, len(is_live)))
-    writer.add_tensor("output.weight", output)
+    tensors = [
+        ("token_embd.weight", weights.embedding(kind, len(is_live))),
+        ("output.weight", output),
+    ]
     # lfm2 files name the last norm after the embedding
     last_norm = "token_embd_norm" if kind == "hybrid" else "output_norm"
-    writer.add_tensor(f"{last_norm}.weight", weights.norm(N_EMBD))
-    for name, tensor in _layers(kind, weights):
-        writer.add_tensor(name, tensor)
+    tensors.append((f"{last_norm}.weight", weights.norm(N_EMBD)))
+    tensors += _layers(kind, weights)
+    for name, tensor in tensors:
+        writer.add_tensor(name, tensor if change is None else change(name, tensor))
 
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -210,7 +225,9 @@ def _mamba(block: str, weights: _Weights) -> Tensors:
     yield f"{block}.ssm_out.weight", weights.matrix(N_EMBD, N_INNER, gain=4.0)
 
 
-def _add_tokenizer(writer: GGUFWriter, n_vocab: int | None) -> NDArray[np.bool_]:
+def _add_tokenizer(
+    writer: GGUFWriter, n_vocab: int | None, template: str, own_tokens: tuple[str, ...]
+) -> NDArray[np.bool_]:
     """Add it, and return which tokens are ordinary text: (n_vocab,)."""
     merges = _merges()
     tokens = [*_byte_letters(), *(left + right for left, right in merges)]
@@ -218,6 +235,8 @@ def _add_tokenizer(writer: GGUFWriter, n_vocab: int | None) -> NDArray[np.bool_]
     first_control = len(tokens)
     tokens += CONTROL_TOKENS
     types += [TokenType.CONTROL] * len(CONTROL_TOKENS)
+    tokens += own_tokens
+    types += [TokenType.USER_DEFINED] * len(own_tokens)
     n_pad = 0 if n_vocab is None else n_vocab - len(tokens)
     if n_pad < 0:
         raise ValueError(f"n_vocab is {n_vocab}, but the tokenizer has {len(tokens)} tokens")
@@ -234,7 +253,7 @@ def _add_tokenizer(writer: GGUFWriter, n_vocab: int | None) -> NDArray[np.bool_]
     writer.add_pad_token_id(first_control)
     writer.add_eos_token_id(tokens.index(END_OF_TURN))
     writer.add_add_bos_token(False)
-    writer.add_chat_template(CHATML)
+    writer.add_chat_template(template)
     return np.array([type_ == TokenType.NORMAL for type_ in types])
 
 

@@ -113,6 +113,13 @@ class Settings(BaseSettings):
         default="auto",
         description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",
     )
+    lora: str = Field(
+        default="",
+        description=(
+            "LoRA adapters that jobs are answered under, and that `serve` has ready: "
+            "`NAME=PATH[:SCALE]`, several separated by commas."
+        ),
+    )
     offline: bool = Field(default=False, description="Never use the network.")
     max_queue: int = Field(
         default=1024, ge=1, description="Most requests waiting in an engine; more are refused."
@@ -136,6 +143,26 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=4 * 1024 * 1024, ge=1, description="Largest body of a request to `serve`."
     )
+    adapters_dir: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="Folder of adapters that clients of `serve` may add; `auto` is none.",
+    )
+    keys_file: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="API keys of `serve`, as `vedette keys` writes them; `auto` is in `home`.",
+    )
+    files_dir: Annotated[Auto[Path], BeforeValidator(_expand_home)] = Field(
+        default=None,
+        description="Folder for the files and batches of `serve`; `auto` is one among your data.",
+    )
+    max_file_bytes: int = Field(
+        default=256 * 1024 * 1024, ge=1, description="Largest file sent to `serve`."
+    )
+    max_files_bytes: int = Field(
+        default=4 * 1024 * 1024 * 1024,
+        ge=1,
+        description="Most bytes of all files of `serve` together; then no more are taken in.",
+    )
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
 
@@ -155,6 +182,11 @@ class Settings(BaseSettings):
     def thread_count(self) -> int:
         """Threads to use: as set, or the physical cores that this process may run on."""
         return self.threads or usable_cores()
+
+    @property
+    def keys_path(self) -> Path:
+        """Where the API keys of `serve` are kept."""
+        return self.keys_file or self.home / "keys.json"
 
     def origin(self, name: str) -> Origin:
         """Where the value of the setting `name` came from."""
@@ -307,8 +339,11 @@ def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
 
 
 def _beside_file(settings: Settings, path: Path) -> Settings:
-    """A relative `home` in a file is meant from that file's folder, elsewhere from here."""
-    origin = settings.origin("home")
-    base = path.parent if origin.kind == "file" else Path.cwd()
-    home = Path(os.path.normpath(base / settings.home))
-    return settings.model_copy(update={"home": home})
+    """A relative path in a file is meant from that file's folder, elsewhere from here."""
+    found = {}
+    for name in ("home", "keys_file", "files_dir", "adapters_dir"):
+        value = getattr(settings, name)
+        if value is not None:
+            base = path.parent if settings.origin(name).kind == "file" else Path.cwd()
+            found[name] = Path(os.path.normpath(base / value))
+    return settings.model_copy(update=found)

@@ -11,7 +11,8 @@
     │   ├── JournalMismatch     the journal beside the output is another job's
     │   ├── CalibrationMismatch a threshold file made for another model, prompt or label list
     │   ├── RedLine             a task that a small model is not to be trusted with
-    │   └── GuardBlocked        a text that breaks a policy of the gateway
+    │   ├── GuardBlocked        a text that breaks a policy of the gateway
+    │   └── AdapterRefused      an adapter that cannot be applied, or not to this model
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
     ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
@@ -132,6 +133,12 @@ class GuardBlocked(InputError):
     """A text breaks a policy that a route of the gateway blocks; the message names it."""
 
     code = "blocked_by_guard"
+
+
+class AdapterRefused(InputError):
+    """An adapter that cannot be applied as a whole, or not to this model."""
+
+    code = "adapter_refused"
 
 
 class FileError(VedetteError):

@@ -11,14 +11,30 @@ from .schema_report import SchemaReport
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 FinishReason: TypeAlias = Literal["stop", "length"]
 Cut: TypeAlias = Literal["budget", "loop"]
+AdapterScales: TypeAlias = tuple[tuple[str, float], ...]
+"""Adapters by name, each with the scale at which it is applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool's name, and its arguments: the JSON text of an object."""
+
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a chat. `content` is data: special-token spellings in it stay plain text."""
+    """One turn of a chat. `content` is data: special-token spellings in it stay plain text.
 
-    role: Literal["system", "user", "assistant"]
+    `calls` are the tools that an assistant's turn called. A turn of role `tool` is the result of
+    the call of this number (`call`, from 0 on), counted over all turns before it.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +43,12 @@ class Prompt:
 
     What many items share stands first (instructions and examples), the item last.
     `shared_messages` says how many leading messages are the same for many items: what they hold
-    stays in the cache, what follows is let go with the answer; 0 means unknown. `shared_chars` is
-    how much of the message after those is shared too (a text about which several questions are
-    asked). `prefill` opens the assistant's turn and is not repeated in the answer. `raw` is text
-    without a template, in which control-token spellings count as those tokens.
+    stays in the cache, what follows is let go with the answer unless others begin with it too; 0
+    means unknown. `shared_chars` is how much of the message after those is shared too (a text about
+    which several questions are asked). `prefill` opens the assistant's turn and is not repeated in
+    the answer. `raw` is text without a template, in which control-token spellings count as those
+    tokens. `tools` are definitions in OpenAI's form, the JSON text of each, for templates that show
+    such.
     """
 
     messages: tuple[Message, ...] = ()
@@ -38,6 +56,14 @@ class Prompt:
     shared_chars: int = 0
     prefill: str = ""
     raw: str | None = None
+    tools: tuple[str, ...] = ()
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether tools are offered, called or answer in it."""
+        return bool(self.tools) or any(
+            message.calls or message.role == "tool" for message in self.messages
+        )
 
     @property
     def shares(self) -> bool:
@@ -84,7 +110,13 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a token is chosen. Temperature 0 is greedy; `seed` makes sampled runs repeatable."""
+    """How a token is chosen. Temperature 0 is greedy; `seed` makes sampled runs repeatable.
+
+    `logit_bias` (token, bias) is added to logits. Of a token that is in the answer c times so far,
+    forced ones included, `presence_penalty` is taken off once and `frequency_penalty` c times
+    (OpenAI API reference, chat completions). `repeat_penalty` is llama.cpp's, over the last
+    `repeat_last_tokens`.
+    """
 
     temperature: float = 0.0
     top_k: int = 40
@@ -92,6 +124,9 @@ class Sampling:
     min_p: float = 0.05
     repeat_penalty: float = 1.0
     repeat_last_tokens: int = 64
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
     seed: int = 0
 
 
@@ -103,6 +138,10 @@ class Request:
     thought. The constraint holds from the end of the thought on, and `max_tokens` counts from
     there. `tier` says which of several backends answers, counted from the smallest. `speculate`
     is `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N` in place of the engine's own setting.
+    With `logprobs` each token's log-probability is told, and of the `top_logprobs` likeliest
+    tokens at its place.
+    `adapters` are those of the loaded ones under which all of it is computed; none is the plain
+    model.
     """
 
     prompt: Prompt
@@ -113,21 +152,25 @@ class Request:
     stop: tuple[str, ...] = ()
     deadline_s: float | None = None
     logprobs: bool = False
+    top_logprobs: int = 0
     tier: int = 0
     speculate: str | None = None
+    adapters: AdapterScales = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest:
     """One closed question: how likely is each choice as the answer to the prompt?
 
-    `tier` says which of several backends answers, counted from the smallest.
+    `tier` says which of several backends answers, counted from the smallest. `adapters`: as for
+    `Request`.
     """
 
     prompt: Prompt
     choices: tuple[str, ...]
     deadline_s: float | None = None
     tier: int = 0
+    adapters: AdapterScales = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,13 +178,14 @@ class EmbedRequest:
     """One text to be placed: what does the model expect to come after the prompt?
 
     `keep` says that the text is likely to come again, in other jobs too, so that its place is
-    worth keeping on disk. `tier`: as for `ScoreRequest`.
+    worth keeping on disk. `tier` and `adapters`: as for `ScoreRequest`.
     """
 
     prompt: Prompt
     keep: bool = False
     deadline_s: float | None = None
     tier: int = 0
+    adapters: AdapterScales = ()
 
 
 AnyRequest: TypeAlias = Request | ScoreRequest | EmbedRequest
@@ -184,15 +228,28 @@ class Timings:
     decode_ms: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class TopToken:
+    """A token that could have been, with its log-probability; control tokens by their spelling."""
+
+    token_id: int
+    text: str
+    logprob: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLogprob:
-    """One token of an answer with its log-probability before the constraint."""
+    """One token of an answer with its log-probability before constraint and penalties.
+
+    `top` are the likeliest tokens at its place, the likeliest first, where they were asked for.
+    """
 
     token_id: int
     text: str
     logprob: float
     runner_up_gap: float
     forced: bool = False
+    top: tuple[TopToken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

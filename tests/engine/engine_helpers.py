@@ -74,8 +74,9 @@ def assert_nothing_leaked(engine: EngineCore) -> None:
     cells, context = engine._loop._room.cells, engine._loop._room.context
     ids = [*cells._free_ids, *cells._kept]
     assert sorted(ids) == list(range(context.spec.n_seq))
-    assert cells._reserved == 0
-    assert all(kept.users == 0 for kept in cells._kept.values())
+    assert cells.reserved_cells == 0
+    sources = [kept.source for kept in cells._kept.values()]
+    assert all(sources.count(i) == kept.users for i, kept in cells._kept.items())
     assert set(cells._tree._tokens) == set(cells._kept)
     assert all(len(cells._tree._tokens[i]) == kept.n_tokens for i, kept in cells._kept.items())
     assert cells.kept_cells <= context.cells

@@ -53,6 +53,11 @@ REQUESTS = {
         sampling=Sampling(temperature=0.8, seed=3, repeat_penalty=1.3, top_k=20),
     ),
     "greedy, penalised": ask("in the in the", max_tokens=48, sampling=Sampling(repeat_penalty=1.3)),
+    "each penalty": ask(
+        "in the in the",
+        max_tokens=48,
+        sampling=Sampling(presence_penalty=0.7, frequency_penalty=0.4, logit_bias=((300, 2.0),)),
+    ),
     "sampled digits": ask(
         "12 12 12",
         constraint=DIGITS,

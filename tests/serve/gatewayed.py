@@ -70,7 +70,7 @@ def gatewayed(tmp_path: Path, monkeypatch, backend, text: str) -> Iterator[Serve
     gateway = open_gateway(table, settings, backend, "tiny")
     options = ServeOptions(model="tiny", max_tokens=12)
     with (
-        served(create_app(backend, options, gateway)) as url,
+        served(create_app(backend, options, gateway=gateway)) as url,
         httpx2.Client(base_url=url, timeout=30) as http,
     ):
         yield Served(http, url, gateway)

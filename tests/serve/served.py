@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from vedette.serve.run import bind, url_of
+from vedette.serve.run import bind, config_of, url_of
 
 WAIT_S = 30
 
@@ -19,8 +19,7 @@ WAIT_S = 30
 def served(app: FastAPI) -> Iterator[str]:
     """The server's URL, while it runs."""
     taken = bind("127.0.0.1", 0)
-    config = uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(config_of(app, drain_s=1))
     thread = threading.Thread(target=server.run, args=([taken],))
     thread.start()
     wait_until(lambda: server.started)

@@ -135,12 +135,14 @@ def test_logprobs_are_those_of_the_answers_tokens(client):
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
-        ({"presence_penalty": 0.5}, "presence_penalty"),
-        ({"frequency_penalty": 1}, "frequency_penalty"),
-        ({"logit_bias": {"5": 1}}, "logit_bias"),
-        ({"logprobs": True, "top_logprobs": 2}, "top_logprobs"),
-        ({"logprobs": True, "stream": True}, "logprobs"),
+        ({"functions": [{"name": "f"}]}, "functions"),
+        ({"function_call": {"name": "f"}}, "function_call"),
+        ({"presence_penalty": 2.5}, "presence_penalty"),
+        ({"frequency_penalty": -3}, "frequency_penalty"),
+        ({"logit_bias": {"five": 1}}, "logit_bias"),
+        ({"logit_bias": {"5": 101}}, "logit_bias"),
+        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+        ({"top_logprobs": 2}, "top_logprobs"),
         ({"n": 2}, "n"),
         ({"stream_options": {"include_usage": True}}, "stream_options"),
         ({"response_format": {"type": "xml"}}, "response_format.type"),
@@ -153,7 +155,7 @@ def test_logprobs_are_those_of_the_answers_tokens(client):
         ({"messages": [{"role": "user", "content": []}]}, "messages.0.content"),
         ({"stop": ""}, "stop"),
         ({"stop": ["a", ""]}, "stop.1"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "messages.0.role"),
         ({"messages": [{"role": "user", "content": "x", "colour": 1}]}, "messages.0.colour"),
     ],
 )
@@ -282,7 +284,7 @@ class Failing:
         handle = self._backend.submit(request)
 
         class Broken:
-            cancel = handle.cancel
+            cancel, on_done, result = handle.cancel, handle.on_done, handle.result
 
             def __iter__(self):
                 yield next(iter(handle))
@@ -383,7 +385,7 @@ def test_a_fault_within_a_stream_is_told_without_its_reason(tiny_backend, caplog
         reply = httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=30)
     assert '"code":"internal_error"' in reply.text
     assert "secret" not in reply.text
-    assert "secret" in caplog.text
+    assert "builtins.ValueError, raised by" in caplog.text
 
 
 def test_an_answer_that_takes_too_long_is_504_and_not_tried_again(tiny_backend):

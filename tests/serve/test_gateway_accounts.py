@@ -10,6 +10,7 @@ from gatewayed import configure, gatewayed, text_of, threshold_file, tier
 from upstreams import upstream
 
 from vedette.cli.main import run
+from vedette.serve.ledger import LedgerReply
 
 LARGE_PRICE = [2.0, 8.0]
 ONCE = (40 * 2 + 10 * 8) / 1e6  # what a request to the large tier costs, by its usage
@@ -144,6 +145,7 @@ def test_the_sums_are_those_of_the_requests(configured, tmp_path, tiny_backend, 
         on.ask("other")
         rows = on.rows
         told = on.http.get("/v1/ledger").json()
+        LedgerReply.model_validate(told)
         total = told["total"]
         assert (total["requests"], total["unanswered"], total["cached"]) == (5, 1, 1)
         assert total["cost"] == pytest.approx(ONCE)

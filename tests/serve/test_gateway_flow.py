@@ -9,6 +9,7 @@ from openai import OpenAI
 from upstreams import USAGE, upstream
 
 from vedette.redaction.rules import KINDS
+from vedette.serve.replies import ModelList
 
 LABELS = ("good", "bad")
 HELLO = [{"role": "user", "content": "hello"}]
@@ -65,7 +66,9 @@ def test_other_models_are_the_servers_own_and_all_are_listed(configured, large):
     with configured('[gateway.routes.auto]\ncall = ["large"]') as on:
         assert on.ask("hello", model="tiny").json()["model"] == "tiny"
         assert on.ask("hello", model="gpt-5").status_code == 404
-        names = [one["id"] for one in on.http.get("/v1/models").json()["data"]]
+        listed = on.http.get("/v1/models").json()
+        ModelList.model_validate(listed)
+        names = [one["id"] for one in listed["data"]]
         assert names == ["tiny", "auto"]
         assert on.http.get("/v1/models/auto").json()["owned_by"] == "gateway"
         assert len(large.bodies) == n_before
@@ -216,7 +219,7 @@ def test_what_the_local_model_cannot_do_goes_up(configured):
         decide = { otherwise = "local" }
     """
     with configured(routes) as on:
-        response = on.ask("hello", presence_penalty=1.0)
+        response = on.ask("hello", frobnicate=1)
         assert response.headers["x-vedette-tier"] == "large"
         assert response.headers["x-vedette-reason"] == "otherwise fallback:invalid_input"
 

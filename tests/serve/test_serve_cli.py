@@ -16,6 +16,9 @@ from openai import APIConnectionError, OpenAI
 from served import WAIT_S
 
 from vedette.cli.main import run
+from vedette.cli.serve import open_files
+from vedette.config import load
+from vedette.serve.file_store import FileStore
 
 
 @pytest.fixture
@@ -23,6 +26,7 @@ def variables(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("VEDETTE_OFFLINE", "1")
     monkeypatch.setenv("VEDETTE_THREADS", "1")
     monkeypatch.setenv("VEDETTE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("VEDETTE_FILES_DIR", str(tmp_path / "files"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -47,7 +51,7 @@ def test_an_open_address_without_a_key_is_exit_code_2_and_one_sentence(variables
     assert run(["serve", "--host", "0.0.0.0"]) == 2
     assert capfd.readouterr().err == (
         "vedette: 0.0.0.0 can be reached by other machines, and there is no API key. "
-        "set VEDETTE_SERVE_API_KEY or --api-key, or listen on 127.0.0.1.\n"
+        "make one by `vedette keys add NAME`, or listen on 127.0.0.1.\n"
     )
 
 
@@ -61,6 +65,27 @@ def test_a_port_that_is_taken_is_said_before_a_model_is_loaded(variables, capfd)
 def test_an_empty_key_is_refused(variables, capfd):
     assert run(["serve", "--api-key", ""]) == 2
     assert "--api-key is empty" in capfd.readouterr().err
+
+
+def test_a_folder_of_files_that_another_server_has_is_refused_where_it_was_asked_for(
+    variables, tmp_path, monkeypatch, capfd
+):
+    with FileStore(tmp_path / "files"):
+        assert run(["serve", "--port", "0"]) == 2
+    assert "is in use by another server" in capfd.readouterr().err
+
+
+def test_without_the_default_folder_there_are_no_files_and_it_is_said(
+    variables, tmp_path, monkeypatch, capfd
+):
+    monkeypatch.delenv("VEDETTE_FILES_DIR")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    folder = tmp_path / "data" / "vedette" / "serve"
+    with open_files(load()) as store:
+        assert store.folder == folder
+        assert open_files(load()) is None
+    said = capfd.readouterr().err
+    assert said.startswith(f"no files and no batches here: {folder} is in use by another server")
 
 
 def test_without_its_extra_it_says_what_to_install(variables):

@@ -59,7 +59,7 @@ def test_logprobs_have_their_offsets(client):
 
 @pytest.mark.parametrize(
     ("fields", "param"),
-    [({"logprobs": 3}, "logprobs"), ({"echo": True}, "echo"), ({"suffix": "x"}, "suffix")],
+    [({"logprobs": 21}, "logprobs"), ({"echo": True}, "echo"), ({"suffix": "x"}, "suffix")],
 )
 def test_what_text_completions_cannot_do(client, fields, param):
     with pytest.raises(openai.BadRequestError) as refused:

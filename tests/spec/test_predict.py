@@ -11,6 +11,7 @@ from vedette.spec.layout import Speeds
 from vedette.spec.parameters import parameters
 from vedette.spec.predict import (
     Costs,
+    catch_up_s,
     constant_acceptance,
     copying_speedup,
     draft_acceptance,
@@ -46,6 +47,17 @@ def test_the_step_is_what_checking_guessing_and_the_rest_cost():
     assert costs.step_s(0) == costs.plain_s() == 0.0255
     assert costs.step_s(3) == pytest.approx(0.0370 + 3 * 0.0147 + 0.001)
     assert costs.speedup(3, 3.0) == pytest.approx(3 * 0.0255 / costs.step_s(3))
+
+
+def test_a_draft_whose_guesses_were_all_right_has_two_tokens_to_read():
+    costs = Costs(target=CURVE, draft_s=0.0147, catch_up_s=0.01, overhead_s=0.0)
+    assert costs.step_s(2, 0.5) == pytest.approx(costs.step_s(2) + 0.5 * 0.01)
+    assert costs.speedup(2, 2.5, 0.5) == pytest.approx(2.5 * 0.0255 / costs.step_s(2, 0.5))
+
+
+@pytest.mark.parametrize(("two_s", "more_s"), [(0.011, 0.001), (0.025, 0.01), (0.009, 0.0)])
+def test_two_tokens_are_read_in_one_step_or_in_two_as_is_faster(two_s: float, more_s: float):
+    assert catch_up_s(CostCurve.of({1: 0.01, 2: two_s})) == pytest.approx(more_s)
 
 
 def test_a_cliff_of_the_curve_makes_a_longer_draft_faster():

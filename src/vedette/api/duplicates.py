@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Literal
 
 from vedette.backends.base import Backend
 from vedette.batch.dedupe import AMOUNT_ALONE
-from vedette.batch.pairs import PairCheck, judge
+from vedette.batch.pairs import Judged, PairCheck, judge
 from vedette.batch.record_text import compared, shown
 from vedette.errors import InputError
 from vedette.tasks.dedupe import Clusters, Finder, Matching, Normalise, amount_of
 from vedette.tasks.dedupe.shingles import Shingles
 from vedette.tasks.same import Same
-from vedette.types import Item, Json
+from vedette.types import Item, Json, Usage
 
 from .engine import Engine
 
@@ -30,13 +30,15 @@ class Duplicate:
 
     `representative` is the first row of its cluster, `how` None for that row itself, else exact,
     near or model. `score` is the similarity to the representative, or the model's probability;
-    `via` the row through which a row came to it, where that is another one.
+    `via` the row through which a row came to it, where that is another one. `usage` is what the
+    model read to judge the pairs of which it is the later row.
     """
 
     representative: int
     how: Literal["exact", "near", "model"] | None
     score: float
     via: int | None = None
+    usage: Usage = field(default=Usage(), compare=False)
 
 
 def dedupe(
@@ -81,13 +83,14 @@ def dedupe(
         if model_check:
             found = (item for item, new in zip(chunk, is_new, strict=True) if new)
             records.update((int(item.id), shown(item, seen)) for item in found)
-    clusters = finder.clusters()
+    clusters, usage = finder.clusters(), dict[int, Usage]()
     if clusters.grey:
         opened = partial(_opened, model, backend)
-        clusters = _judged(clusters, records, PairCheck(task=Same(what=what), backend=opened))
+        judged = _judged(clusters, records, PairCheck(task=Same(what=what), backend=opened))
+        clusters, usage = clusters.merged(judged.verdicts), dict(judged.usage)
     return [
-        Duplicate(place.representative, place.how, place.score, place.via)
-        for place in clusters.places
+        Duplicate(place.representative, place.how, place.score, place.via, usage.get(row, Usage()))
+        for row, place in enumerate(clusters.places)
     ]
 
 
@@ -112,8 +115,8 @@ def _item(number: int, row: str | Mapping[str, Json], fields: tuple[str, ...]) -
     return Item(id=str(number), text="", columns=row)
 
 
-def _judged(clusters: Clusters, records: Mapping[int, str], check: PairCheck) -> Clusters:
+def _judged(clusters: Clusters, records: Mapping[int, str], check: PairCheck) -> Judged:
     judged = judge(clusters.grey, records, check)
     if judged.unanswered:
         raise InputError(f"{judged.unanswered} pairs have no answer: {judged.notes[-1]}")
-    return clusters.merged(judged.verdicts)
+    return judged

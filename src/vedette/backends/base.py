@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 from vedette.errors import CapabilityMissing
 from vedette.types import (
@@ -13,9 +13,11 @@ from vedette.types import (
     Embedding,
     EmbedRequest,
     Json,
+    Prompt,
     Request,
     ScoreRequest,
     Scores,
+    TokenLogprob,
 )
 
 Result: TypeAlias = Completion | Scores | Embedding
@@ -46,6 +48,19 @@ class Handle(Protocol[R_co]):
 
     def __await__(self) -> Generator[Any, None, R_co]:
         """Await the answer from an asyncio task; cancelling the task cancels the request."""
+        ...
+
+
+@runtime_checkable
+class TellsLogprobs(Protocol):
+    """A handle that tells log-probabilities while the answer is being written."""
+
+    @property
+    def logprobs(self) -> Sequence[TokenLogprob]:
+        """Of the tokens so far; it grows. That of a sampled token is there before its text.
+
+        Empty up to the end for an answer that may still be rewritten, and behind servers.
+        """
         ...
 
 
@@ -117,10 +132,28 @@ class Backend(Protocol):
         ...
 
 
+def check_plain(prompt: Prompt) -> None:
+    """For a backend that renders no tools: raises `CapabilityMissing` for a prompt with such."""
+    if prompt.has_tools:
+        raise CapabilityMissing(
+            "this backend does not show tools to a model by its template",
+            hint="describe them in a message, or use --backend local",
+        )
+
+
 def check_tier(request: AnyRequest) -> None:
     """For a backend that is one tier only: raises `CapabilityMissing` for requests to another."""
     if request.tier:
         raise CapabilityMissing(
             f"there is no tier {request.tier}: this backend is one model",
             hint="ask a backend of several tiers",
+        )
+
+
+def refuse_adapters(request: AnyRequest) -> None:
+    """For a backend that applies none: raises `CapabilityMissing` for requests that name some."""
+    if request.adapters:
+        raise CapabilityMissing(
+            f"the adapter {request.adapters[0][0]!r} cannot be applied: this backend has none",
+            hint="ask the engine in this process (--backend local)",
         )

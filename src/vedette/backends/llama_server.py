@@ -8,7 +8,13 @@ from typing import Any, overload
 
 import httpx2
 
-from vedette.backends.base import Handle, Result, check_tier
+from vedette.backends.base import (
+    Handle,
+    Result,
+    check_plain,
+    check_tier,
+    refuse_adapters,
+)
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.engine.score import ChoiceTrie
@@ -29,6 +35,7 @@ from vedette.types import (
     EmbedRequest,
     Json,
     Request,
+    Sampling,
     ScoreRequest,
     Scores,
 )
@@ -137,6 +144,7 @@ class LlamaServerBackend:
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
         check_tier(request)
+        refuse_adapters(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             scoring = partial(self._score, request)
@@ -149,6 +157,7 @@ class LlamaServerBackend:
 
     def check(self, request: AnyRequest) -> None:
         """See `Backend.check`: the server looks at the constraint too."""
+        refuse_adapters(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             self._background.wait_for(self._trie(request))
@@ -174,6 +183,17 @@ class LlamaServerBackend:
 
     def _form(self, request: Request) -> AnswerForm | None:
         check_request(request)
+        check_plain(request.prompt)
+        usual = Sampling()
+        for name in ("presence_penalty", "frequency_penalty", "logit_bias"):
+            # It counts the prompt's tokens too, and a window of them.
+            if getattr(request.sampling, name) != getattr(usual, name):
+                raise CapabilityMissing(f"this backend has no {name}", hint=IN_PROCESS_HINT)
+        if request.top_logprobs:
+            raise CapabilityMissing(
+                "this backend tells log-probabilities of the answer's own tokens only",
+                hint=IN_PROCESS_HINT,
+            )
         if request.think != "off":
             raise CapabilityMissing(
                 "this backend does not have a model think first", hint=IN_PROCESS_HINT

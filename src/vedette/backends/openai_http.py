@@ -11,7 +11,13 @@ from typing import Any, TypeVar, overload
 import httpx2
 import orjson
 
-from vedette.backends.base import Handle, Result, check_tier
+from vedette.backends.base import (
+    Handle,
+    Result,
+    check_plain,
+    check_tier,
+    refuse_adapters,
+)
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.errors import CapabilityMissing, InputError, InputTooLong, RequestRefused
@@ -124,12 +130,14 @@ class OpenAIBackend:
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
         check_tier(request)
+        refuse_adapters(request)
         request, form = self._checked(request)
         self._check_room(request)
         return self._background.start(partial(self._answer, request, form), request.deadline_s)
 
     def check(self, request: AnyRequest) -> None:
         """See `Backend.check`; what the server thinks of it only an answer shows."""
+        refuse_adapters(request)
         self._checked(request)
 
     def show_prompt(self, request: AnyRequest) -> str:
@@ -156,12 +164,13 @@ class OpenAIBackend:
             raise _lacking("raw prompts and the beginning of an answer")
         if not request.prompt.messages:
             raise InputError("the prompt has no message")
+        check_plain(request.prompt)
         if request.think != "off":
             raise _lacking("thoughts of a bounded length")
         if request.logprobs:
             raise _lacking("the token ids that go with logprobs")
         usual = Sampling()
-        for name in ("top_k", "min_p", "repeat_penalty", "repeat_last_tokens"):
+        for name in ("top_k", "min_p", "repeat_penalty", "repeat_last_tokens", "logit_bias"):
             if getattr(request.sampling, name) != getattr(usual, name):
                 raise _lacking(f"the sampling option {name}")
         if request.constraint is None:
@@ -233,6 +242,9 @@ class OpenAIBackend:
         }
         if how.temperature > 0:
             body |= {"top_p": how.top_p, "seed": how.seed}
+        for name in ("presence_penalty", "frequency_penalty"):
+            if penalty := getattr(how, name):
+                body[name] = penalty
         if request.stop:
             body["stop"] = [*request.stop]
         return body

@@ -14,6 +14,7 @@ from vedette.errors import DiskFull, FileError, InputError
 from vedette.tasks.base import Accountable, CutsTexts, Embeds, Learner, ShowsSchema, Task
 from vedette.types import Item
 
+from .ahead import Ahead
 from .drive import Driver
 from .feed import BackFeed, Feed, FileFeed, StreamFeed
 from .interrupt import Interrupt
@@ -103,6 +104,7 @@ class _Runner:
         self._retried = journal.forget_errors() if job.retry_failed else 0
         # Rows read and not written: the id, and the row's key or a bad row's result.
         self._window: deque[tuple[str, bytes | None, bytes]] = deque()
+        self._ahead = Ahead()
         self._asking: set[bytes] = set()
         self._total: int | None = None
         self._schema_tokens = 0
@@ -235,11 +237,21 @@ class _Runner:
         source = self._job.source
         if all(file.is_regular for file in source.check()):
             return FileFeed(source.rows())
+        self._ahead = Ahead(n_rows=1)  # a row of a stream is asked as soon as it is there
         return StreamFeed(source.rows(), self._driver.wake)
 
     def _take_rows(self, feed: Feed) -> bool:
         """Take rows until enough are under way; whether the feed had no more to give for now."""
-        while self._driver.in_flight < self._workers and len(self._window) < ROWS_AHEAD:
+        while self._driver.in_flight < self._workers:
+            is_dry = self._read_ahead(feed)
+            if not self._ahead:
+                return is_dry
+            self._ask(*self._ahead.take())
+        return False
+
+    def _read_ahead(self, feed: Feed) -> bool:
+        """Take in rows for as long as more are wanted; whether the feed had none for now."""
+        while self._ahead.wants_more and len(self._window) < ROWS_AHEAD:
             row = feed.poll()
             if row is None:
                 return True
@@ -247,7 +259,7 @@ class _Runner:
         return False
 
     def _take(self, row: Row) -> None:
-        """Give a row its place in the window, and start it unless its answer is there or coming."""
+        """Give a row its place in the window; it is to be asked unless its answer comes anyway."""
         if isinstance(row, BadRow):
             self._bad_rows += 1
             self._window.append((row.id, None, body_of(row.error)))
@@ -256,10 +268,10 @@ class _Runner:
         self._window.append((row.id, key, b""))
         if self._journal.is_old(key):
             self._from_journal += 1
-        elif key in self._journal or key in self._asking:
+        elif key in self._journal or key in self._asking or key in self._ahead:
             self._duplicates += 1
         else:
-            self._ask(key, row)
+            self._ahead.add(key, row)
 
     def _ask(self, key: bytes, item: Item) -> None:
         self._asked += 1

@@ -58,7 +58,7 @@ class Question:
             raise self._fault(f'"criteria" has {twice!r} twice')
         if self.kind == "choice" and not 1 <= len(names) <= MOST_OPTIONS:
             raise self._fault(
-                f'"criteria" has {len(names)} options; 1 to {MOST_OPTIONS} are supported'
+                f'"criteria" has {len(names)} options, at most {MOST_OPTIONS} are supported'
             )
         if self.kind == "score" and not 2 <= len(names) <= MOST_LEVELS:
             raise self._fault(f'"criteria" must be an array of 2 to {MOST_LEVELS} levels')
@@ -83,10 +83,11 @@ def parse_questions(data: object) -> tuple[Question, ...]:
         data = data["questions"]  # a whole request
     if not isinstance(data, Mapping) or not data:
         raise InputError('"questions" must be a non-empty object')
-    return tuple(_parse(str(name), body) for name, body in data.items())
+    return tuple(parse_question(str(name), body) for name, body in data.items())
 
 
-def _parse(name: str, body: object) -> Question:
+def parse_question(name: str, body: object) -> Question:
+    """One of `parse_questions`, by its id. Raises `InputError` with it."""
     if not isinstance(body, Mapping):
         raise InputError(f"questions.{name}: must be an object")
     unknown = sorted(set(body) - {"type", "instructions", "criteria"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from vedette.types import Sampling
 
 from .llama.context import Context
 from .llama.sampler import SamplerChain
+from .penalties import Penalties
 from .sampling import MaskRow, Row, greedy, log_softmax_at, mask_in_place
 
 
@@ -39,6 +41,7 @@ class Chooser:
 
     def __init__(self, sampling: Sampling, n_vocab: int, *, logprobs: bool) -> None:
         plain_greedy = sampling.temperature <= 0 and sampling.repeat_penalty == 1.0
+        self._penalties = Penalties.of(sampling)
         self._chain = None if plain_greedy else SamplerChain(sampling, n_vocab)
         self._logprobs = logprobs
         self._random = np.random.default_rng((sampling.seed % 2**32, 1))
@@ -51,20 +54,24 @@ class Chooser:
         batch_index: int,
         drawn: Drawn | None = None,
     ) -> Choice:
-        """The next token. Masks the row in place, except where the best of all is allowed.
+        """The next token. Penalises and masks the row in place.
+
+        Where no penalty is asked for and the best of all is allowed, the row stays as it is.
 
         With a guess that was `drawn` the token is that one as often as it can be; it is
         distributed as without.
         """
+        raw = row.copy() if self._logprobs else None
+        if self._penalties is not None:
+            self._penalties.apply(row)
         if self._chain is None:
             token = greedy(row, mask)
-            if not self._logprobs:
+            self._took(token)
+            if raw is None:
                 return Choice(token)
-            logprob = log_softmax_at(row, [token])[0]
             mask_in_place(row, mask)
             best, second = np.partition(row, -2)[-2:][::-1]
-            return Choice(token, logprob, float(best - second))
-        raw = row.copy() if self._logprobs else None
+            return Choice(token, log_softmax_at(raw, [token])[0], float(best - second))
         mask_in_place(row, mask)
         if drawn is not None:
             token = accept_or_draw(self._chain.probabilities(row), drawn, self._random)
@@ -72,12 +79,23 @@ class Chooser:
         else:
             assert context is not None
             token = self._chain.sample(context, batch_index)
+        self._took(token)
         return Choice(token, 0.0 if raw is None else log_softmax_at(raw, [token])[0])
 
     def accept(self, token: int) -> None:
         """Remember a token that was not chosen here."""
         if self._chain is not None:
             self._chain.accept(token)
+        self._took(token)
+
+    def restart(self, tokens: Iterable[int]) -> None:
+        """The answer was taken back to these tokens."""
+        if self._penalties is not None:
+            self._penalties.restart(tokens)
+
+    def _took(self, token: int) -> None:
+        if self._penalties is not None:
+            self._penalties.took(token)
 
     def close(self) -> None:
         """Free the chain; safe to call again."""

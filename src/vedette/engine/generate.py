@@ -16,9 +16,10 @@ from .constraint.json_schema import Fault
 from .constraint.matcher import MaskTable, Matcher
 from .early_end import EarlyEnd, Way
 from .llama.context import Context
+from .prefix import n_common
 from .repair import Repair
 from .sampling import forbid
-from .sequence import Sequence, n_common
+from .sequence import Sequence
 from .speculation.guessing import Guessing
 from .thinking import Thinking
 from .ticket import Ticket
@@ -61,7 +62,9 @@ class Generation:
         self._text = AnswerText(request.stop, ticket.push, hold=self._may_rewrite)
         self._repair = Repair()
         self._sampled_at: list[int] = []  # places in the answer, in tokens
-        self._trace = Trace(tokenizer, wanted=request.logprobs)
+        self._trace = Trace(tokenizer, wanted=request.logprobs, n_top=request.top_logprobs)
+        if not self._may_rewrite:
+            ticket.logprobs = self._trace.entries
         self._n_forced = 0
         self._n_sampled = 0
         self._ended: FinishReason | None = None
@@ -329,6 +332,7 @@ class Generation:
         sequence.n_cached = n_cached
         self._sampled_at = [at for at in self._sampled_at if at < index]
         self.matcher.restart(tokens[:index])
+        self._chooser.restart(tokens[:index])
         self._text.restart(pieces[:index])
         if self._early_end is not None:
             self._early_end.restart()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from functools import partial
+from itertools import islice, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,9 @@ from vedette.errors import (
     VedetteError,
 )
 
+from .admission import LOOKED_AT, has_place, next_of
 from .cells import Start
-from .embed import EmbedWork
+from .errands import Errands
 from .generate import Generation
 from .llama.model import Model
 from .options import EngineOptions
@@ -34,6 +37,7 @@ from .speculation.speculator import Speculator
 from .speculation.step_times import StepTimes
 from .stats import EngineStats
 from .step import Step
+from .turns import Turns
 
 
 class Loop:
@@ -55,6 +59,8 @@ class Loop:
         self._live: list[Sequence] = []
         self._forks: deque[Sequence] = deque()
         self._changed = threading.Condition()
+        self.errands = Errands(self._changed)
+        self._turns = Turns()
         self._closing = False
         self._failure: EngineFailed | None = None
         self._room = Room(model, options, max_cells)
@@ -71,6 +77,16 @@ class Loop:
             share = self._options.share_prefixes
             sources.append(DraftSource(draft, self._model, spec, times, share_prefixes=share))
         return sources
+
+    @property
+    def n_waiting(self) -> int:
+        """Sequences in the queue. From any thread."""
+        return len(self._queue)
+
+    @property
+    def n_running(self) -> int:
+        """Sequences that are live. From any thread."""
+        return len(self._live)
 
     def submit(self, sequence: Sequence) -> None:
         """Queue a sequence. Raises `InputTooLong` or `Overloaded` at once."""
@@ -100,6 +116,7 @@ class Loop:
     def _run(self) -> None:
         try:
             while self._has_work():
+                self.errands.do_all(self._room)
                 self._step()
         except Exception as error:
             # A fault of ours. Nobody may wait for ever: it becomes the answer of all requests.
@@ -111,20 +128,24 @@ class Loop:
         for sequence in waiting:
             sequence.work.fail(self._failure or Cancelled("the engine was closed"))
         self._live, self._forks = [], deque()
+        self.errands.close(self._failure)
         self._speculator.close()
         self._room.context.close()
 
     def _has_work(self) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._live or self._closing)
+            self._changed.wait_for(
+                lambda: self._queue or self._live or self.errands or self._closing
+            )
             return not self._closing
 
     def _step(self) -> None:
         started = time.perf_counter()
         self._drop_ended()
         self._admit()
-        self._speculator.guess(self._live, self._options.batch_tokens)
-        slices = plan(self._live, self._options.batch_tokens, self._options.n_outputs)
+        group = self._turns.group(self._live)
+        self._speculator.guess(group, self._options.batch_tokens)
+        slices = plan(group, self._options.batch_tokens, self._options.n_outputs)
         if not slices:
             return
         rows = self._decode(slices)
@@ -149,25 +170,31 @@ class Loop:
     def _admit(self) -> None:
         """Move sequences from the queue to the live ones while there is room."""
         self._admit_forks()
-        while self._queue:
-            sequence = self._queue[0]
-            if not self._has_place(sequence) or self._waits_for_prefix(sequence):
-                return
+        while (sequence := self._next()) is not None:
             if sequence.n_total > self._room.context.cells:
                 if self._live:
                     return
                 if not self._grow(sequence):
                     continue
-            # Positions whose logits are wanted must be computed, so they cannot be shared.
-            known = sequence.tokens[: sequence.logits_from]
-            start = self._room.cells.start(known, sequence.n_total, self._spare_ids())
+            start = self._room.cells.start(
+                sequence.may_be_cached, sequence.n_total, self._spare_ids(), sequence.adapters
+            )
             if start is None:
                 return
-            with self._changed:
-                self._queue.popleft()
             self._begin(sequence, start)
 
+    def _next(self) -> Sequence | None:
+        """The one of the queue to be admitted; none if there is no place for the first of them."""
+        fits = partial(has_place, self._live, self._options.width)
+        with self._changed:
+            waiting = list(islice(takewhile(fits, self._queue), LOOKED_AT))
+        return next_of(waiting, self._live, self._room.cells)
+
     def _begin(self, sequence: Sequence, start: Start) -> None:
+        with self._changed:
+            for older in takewhile(lambda other: other is not sequence, self._queue):
+                older.n_passed += 1
+            self._queue.remove(sequence)
         sequence.start = start
         sequence.admitted_at = time.monotonic()
         sequence.n_cached = sequence.prefix_tokens = start.n_cached
@@ -175,26 +202,9 @@ class Loop:
         self.stats.requests += 1
         self._live.append(sequence)
 
-    def _has_place(self, sequence: Sequence) -> bool:
-        """Closed questions end with their prompts, so twice as many may be live."""
-        ends_soon = isinstance(sequence.work, RootWork | EmbedWork)
-        places = self._options.width * (2 if ends_soon else 1)
-        return sum(live.parent is None for live in self._live) < places
-
     def _spare_ids(self) -> int:
         """Sequence ids that forks and kept prefixes need, so that nobody waits for ever."""
         return min(4, self._options.n_seq // 4)
-
-    def _waits_for_prefix(self, sequence: Sequence) -> bool:
-        """Whether another sequence is just computing the part that this one would share."""
-        n = sequence.n_shared
-        if not (n and self._options.share_prefixes):
-            return False
-        shared = sequence.tokens[:n]
-        return not self._room.cells.covers(shared) and any(
-            other.n_cached < n == other.n_shared and other.tokens[:n] == shared
-            for other in self._live
-        )
 
     def _grow(self, sequence: Sequence) -> bool:
         """Room for the sequence, or its failure."""
@@ -213,7 +223,7 @@ class Loop:
             if seq_id is None:
                 return
             self._forks.popleft()
-            branch.start = Start(seq_id, branch.n_cached, None, 0)
+            branch.start = Start(seq_id, branch.n_cached)
             self._live.append(branch)
 
     def _decode(self, slices: list[Slice]) -> NDArray[np.float32] | None:
@@ -224,15 +234,27 @@ class Loop:
             for part in slices:
                 self._fail(part.sequence, error)
             return None
-        self._speculator.timed(self._batch.decode_s)
+        if self._batch.changed_adapters:
+            self.stats.adapter_changes += 1
+        else:
+            self._speculator.timed(self._batch.decode_s)
         for part in slices:
             self._advance(part.sequence, part.n_tokens)
         return rows
 
     def _advance(self, sequence: Sequence, n_tokens: int) -> None:
+        was_in_prompt = sequence.in_prompt
         sequence.n_cached += n_tokens
-        if sequence.n_cached == sequence.n_shared and sequence.parent is None:
-            self._room.cells.keep(sequence.seq_id, sequence.tokens[: sequence.n_shared])
+        if was_in_prompt and sequence.parent is None:
+            self._offer(sequence)
+
+    def _offer(self, sequence: Sequence) -> None:
+        """Let others begin with what is in the cache of a prompt."""
+        cells, n_cached = self._room.cells, sequence.n_cached
+        if n_cached == sequence.n_shared:
+            shared = sequence.tokens[:n_cached]
+            cells.keep(sequence.seq_id, shared, self._spare_ids())
+        cells.read(sequence.seq_id, sequence.before_answer[:n_cached])
 
     def _settle(self, slices: list[Slice], rows: NDArray[np.float32]) -> None:
         self._batch.prepare_masks(self._room.context, slices)
@@ -255,8 +277,7 @@ class Loop:
                 typed = error if isinstance(error, VedetteError) else _internal_error(error)
                 self._fail(sequence, typed)
                 continue
-            self.stats.guessed += part.n_guesses
-            self.stats.guesses_right += max(0, sequence.n_cached - n_before)
+            self.stats.record_guesses(part.n_guesses, max(0, sequence.n_cached - n_before))
             self._after(sequence)
         self._live = [s for s in self._live if not s.finished]
 

@@ -16,6 +16,9 @@ from .curve import CostCurve
 from .llama.context import KV_TYPES
 from .speculation.policy import Policy
 
+MOST_TOP_LOGPROBS = 20
+"""As in OpenAI's API."""
+
 
 def usable_cores() -> int:
     """Physical cores that this process may use."""
@@ -77,5 +80,20 @@ def check_request(request: Request) -> None:
     ):
         if not low <= value <= high:  # NaN is in no range
             raise InputError(f"{name} must be from {low} to {high}, not {value}")
+    for name, value, most in (
+        ("presence_penalty", sampling.presence_penalty, 2.0),
+        ("frequency_penalty", sampling.frequency_penalty, 2.0),
+        *((f"logit_bias of token {token}", bias, 100.0) for token, bias in sampling.logit_bias),
+    ):
+        if not -most <= value <= most:
+            raise InputError(f"{name} must be from {-most:g} to {most:g}, not {value}")
+    if len({token for token, _ in sampling.logit_bias}) < len(sampling.logit_bias):
+        raise InputError("logit_bias names a token twice")
+    if request.top_logprobs and not request.logprobs:
+        raise InputError("top_logprobs goes with logprobs")
+    if not 0 <= request.top_logprobs <= MOST_TOP_LOGPROBS:
+        raise InputError(
+            f"top_logprobs must be from 0 to {MOST_TOP_LOGPROBS}, not {request.top_logprobs}"
+        )
     if not 0 < sampling.repeat_penalty < math.inf:
         raise InputError(f"repeat_penalty must be positive, not {sampling.repeat_penalty}")

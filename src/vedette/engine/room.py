@@ -5,6 +5,7 @@ from __future__ import annotations
 from vedette.errors import EngineFailed
 
 from .cells import Cells
+from .llama.adapter import NO_ADAPTERS, Adapter
 from .llama.context import Context, ContextSpec
 from .llama.model import Model
 from .options import EngineOptions
@@ -34,7 +35,17 @@ class Room:
     def _open(self, n_cells: int) -> None:
         self.context = Context(self._model, spec_of(self._options, n_cells))
         sharing = self._options.share_prefixes
-        self.cells = Cells(self.context, idle_cells=n_cells // 4, sharing=sharing)
+        # One at a time, an answer then does not depend on what was asked before it.
+        undeclared = self._options.width > 1
+        self.cells = Cells(
+            self.context, idle_cells=n_cells // 4, sharing=sharing, undeclared=undeclared
+        )
+
+    def forget(self, adapter: Adapter) -> None:
+        """Apply an adapter no more, and let go of what was computed under it."""
+        if self.context.adapters.holds(adapter):
+            self.context.adapt(NO_ADAPTERS)
+        self.cells.forget(adapter)
 
     def grow(self, n_cells: int) -> None:
         """Make room for so many; the kept prefixes go with the old context.

@@ -45,6 +45,13 @@ def mask_in_place(row: Row, mask: MaskRow | None) -> None:
         row[~_allowed(mask, row.size)] = -np.inf
 
 
+def likeliest(row: Row, n: int) -> list[int]:
+    """The `n` likeliest tokens, the likeliest first; of equal ones the lower number."""
+    n = min(n, row.size)
+    found = np.argpartition(row, -n)[-n:]
+    return [int(token) for token in found[np.lexsort((found, -row[found]))]]
+
+
 def log_softmax_at(row: Row, tokens: Sequence[int]) -> list[float]:
     """Log-probabilities of some tokens under the whole vocabulary (temperature 1, unmasked)."""
     peak = float(row.max())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vedette.types import Timings, Usage
 
 from .cells import Start
+from .llama.adapter import NO_ADAPTERS, AdapterSet
 
 
 class Work(Protocol):
@@ -42,8 +43,10 @@ class Sequence:
     """`tokens[:n_cached]` are in the cache, the rest is pending.
 
     Logits are wanted from position `logits_from` on. `n_total` bounds what it may grow to;
-    `n_shared` leading tokens are the same for many items. `guesses` may come after all of
-    `tokens`: they go into the next step to be checked, and are never more than guesses.
+    `n_shared` leading tokens are declared to be the same for many items. `guesses` may come after
+    all of `tokens`: they go into the next step to be checked, and are never more than guesses.
+    While it waits, younger ones were admitted before it `n_passed` times. All of it is computed
+    under `adapters`.
     """
 
     work: Work
@@ -52,11 +55,13 @@ class Sequence:
     n_total: int
     n_shared: int = 0
     logits_from: int = 0
+    adapters: AdapterSet = NO_ADAPTERS
     deadline: float | None = None
     start: Start | None = None
     parent: Sequence | None = None
     n_cached: int = 0
     guesses: list[int] = field(default_factory=list)
+    n_passed: int = 0
     finished: bool = False
     prefix_tokens: int = 0
     submitted_at: float = field(default_factory=time.monotonic)
@@ -79,6 +84,16 @@ class Sequence:
         """Still being prefilled."""
         return self.n_cached < self.n_prompt
 
+    @property
+    def may_be_cached(self) -> list[int]:
+        """The tokens that may come from the cache: where logits are wanted they are computed."""
+        return self.tokens[: self.logits_from]
+
+    @property
+    def before_answer(self) -> list[int]:
+        """The prompt without its last token, which an answer that is rewritten computes again."""
+        return self.tokens[: self.n_prompt - 1]
+
     def timings(self) -> Timings:
         """Where the time went, up to now."""
         now = time.monotonic()
@@ -99,11 +114,3 @@ class Sequence:
             forced_tokens=forced_tokens,
             sampled_tokens=sampled_tokens,
         )
-
-
-def n_common(left: list[int], right: list[int]) -> int:
-    """How many tokens both begin with."""
-    most = min(len(left), len(right))
-    if left[:most] == right[:most]:
-        return most
-    return next(i for i in range(most) if left[i] != right[i])

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
-from typing import NoReturn, TypeAlias
+from functools import cached_property, lru_cache
+from typing import Any, NoReturn, TypeAlias
 
+import orjson
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from vedette.errors import InputError, ModelError
 from vedette.types import Prompt
 
+from .call_form import CallTexts, probed
 from .thinking import AFTER, CLOSES, OPENS
+from .tool_prompt import MARK, MARKS, Marks, chat_of, tojson
 
 # The form that a model without a template of its own gets.
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-
-# Contents travel through the template as these marks, so that nothing in them can be mistaken
-# for the template's own control tokens. Private-use characters, unlikely in a template.
-_MARK = re.compile("\ue0f0(\\d+)\ue0f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,12 @@ Frame: TypeAlias = tuple[str | int, ...]
 
 
 def marked_messages(roles: Sequence[str]) -> list[dict[str, str]]:
-    """Messages of these roles, a mark in place of each content."""
-    return [{"role": role, "content": f"\ue0f0{i}\ue0f1"} for i, role in enumerate(roles)]
+    """Messages of these roles, a mark in place of each content.
+
+    So nothing in a content can be mistaken for the template's own control tokens.
+    """
+    marks = Marks()
+    return [{"role": role, "content": marks.mark("")} for role in roles]
 
 
 def frame_of(text: str, roles: Sequence[str]) -> Frame:
@@ -55,15 +57,20 @@ def frame_of(text: str, roles: Sequence[str]) -> Frame:
 
     Raises `InputError` where a message is missing.
     """
-    parts = _MARK.split(text)
+    parts = MARK.split(text)
     frame = [int(part) if i % 2 else part for i, part in enumerate(parts)]
-    missing = set(range(len(roles))) - {part for part in frame if isinstance(part, int)}
+    _check_shown({*enumerate(roles)}, {part for part in frame if isinstance(part, int)})
+    return tuple(part for part in frame if part != "")
+
+
+def _check_shown(messages: set[tuple[int, str]], shown: set[int]) -> None:
+    """Raise `InputError` where one of the messages (number, role) is not shown."""
+    missing = {number: role for number, role in messages if number not in shown}
     if missing:
         raise InputError(
-            f"the model's chat template drops the {roles[min(missing)]} message",
+            f"the model's chat template drops the {missing[min(missing)]} message",
             hint="fold it into the user message",
         )
-    return tuple(part for part in frame if part != "")
 
 
 def closed_thought(text: str) -> str:
@@ -96,6 +103,7 @@ class ChatTemplate:
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
+        environment.filters["tojson"] = tojson
         environment.globals["raise_exception"] = _refuse
         environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
         try:
@@ -111,20 +119,58 @@ class ChatTemplate:
         """Whether the template knows of thoughts before an answer."""
         return CLOSES in self.source
 
-    def _render_frame(self, roles: tuple[str, ...], think: bool) -> Frame:
+    @cached_property
+    def call_texts(self) -> CallTexts | None:
+        """What stands around calls of tools; None for a template that knows no tools."""
+        return probed(lambda messages, tools: self._run(messages, tools=tools, opens=False))
+
+    def _run(self, messages: Sequence[Any], *, opens: bool = True, **more: Any) -> str:
+        return self._template.render(
+            messages=messages,
+            add_generation_prompt=opens,
+            **{"enable_thinking": False, "tools": None} | self._specials | more,
+        )
+
+    def _rendered(self, messages: Sequence[Any], *, think: bool, **more: Any) -> str:
+        """The text, the assistant's turn opened. Raises `InputError` where a template refuses."""
         try:
-            text = self._template.render(
-                messages=marked_messages(roles),
-                add_generation_prompt=True,
-                enable_thinking=think,
-                tools=None,
-                **self._specials,
-            )
+            text = self._run(messages, enable_thinking=think, **more)
         except Exception as error:  # a template is foreign code and can raise anything
+            roles = ", ".join(message["role"] for message in messages)
             raise InputError(
-                f"the model's chat template refuses these messages ({', '.join(roles)}): {error}"
+                f"the model's chat template refuses these messages ({roles}): {error}"
             ) from error
-        return frame_of(text if think else closed_thought(text), roles)
+        return text if think else closed_thought(text)
+
+    def _render_frame(self, roles: tuple[str, ...], think: bool) -> Frame:
+        return frame_of(self._rendered(marked_messages(roles), think=think), roles)
+
+    def _segments_with_tools(self, prompt: Prompt, think: bool) -> list[Segment]:
+        """A prompt in which tools stand. Nothing of it is kept: what they hold differs."""
+        if self.call_texts is None:
+            raise InputError(
+                "the model's chat template knows no tools", hint="describe them in a message"
+            )
+        marks = Marks()
+        text = self._rendered(
+            chat_of(prompt.messages, marks),
+            think=think,
+            tools=[marks.value(orjson.loads(tool)) for tool in prompt.tools] or None,
+            **{MARKS: marks},
+        )
+        segments: list[Segment] = []
+        for i, part in enumerate(MARK.split(text)):
+            if i % 2:
+                segments.append(Segment(marks.texts[int(part)], False, marks.messages[int(part)]))
+            elif part:
+                segments.append(Segment(part, True))
+        _check_shown(
+            {(i, m.role) for i, m in enumerate(prompt.messages) if m.content or not m.calls},
+            {segment.message for segment in segments if segment.message is not None},
+        )
+        if prompt.prefill:
+            segments.append(Segment(prompt.prefill, False))
+        return segments
 
     def segments(self, prompt: Prompt, *, think: bool = False) -> list[Segment]:
         """The prompt in order, the assistant's turn opened and begun with `prefill`.
@@ -133,6 +179,8 @@ class ChatTemplate:
         """
         if not prompt.messages:
             raise InputError("the prompt has no message")
+        if prompt.has_tools:
+            return self._segments_with_tools(prompt, think)
         frame = self._frame(tuple(message.role for message in prompt.messages), think)
         return segments_of(frame, prompt)
 

@@ -6,12 +6,12 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from vedette.errors import Cancelled
-from vedette.types import Completion, Embedding, Scores
+from vedette.types import Completion, Embedding, Scores, TokenLogprob
 
 R = TypeVar("R", bound=Completion | Scores | Embedding)
 
@@ -27,7 +27,7 @@ def _call(callback: Callable[[], None]) -> None:
 
 
 class Ticket(Generic[R]):
-    """Implements `backends.base.Handle`."""
+    """Implements `backends.base.Handle`, and `TellsLogprobs` where they are asked for."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -37,6 +37,7 @@ class Ticket(Generic[R]):
         self._callbacks: list[Callable[[], None]] = []
         self._done = False
         self.cancelled = False
+        self.logprobs: Sequence[TokenLogprob] = ()
 
     def push(self, text: str) -> None:
         """Engine side: more text is decided."""

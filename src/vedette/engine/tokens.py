@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from vedette.types import Prompt
 
+from .call_form import CallTexts
 from .llama.model import Model
 from .template import ChatTemplate, Segment
 from .thinking import AFTER, CLOSES
@@ -49,6 +50,11 @@ class Tokenizer:
     def thinks(self) -> bool:
         """Whether the model's template knows of thoughts before an answer."""
         return self._template.thinks
+
+    @property
+    def call_texts(self) -> CallTexts | None:
+        """What the model's template puts around calls of tools; None where it knows none."""
+        return self._template.call_texts
 
     def encode(self, prompt: Prompt, *, think: bool = False) -> PromptTokens:
         """Tokens of a prompt, the assistant's turn opened; with `think`, for a thought first."""

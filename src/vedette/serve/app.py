@@ -15,13 +15,27 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .adapters import adapter_router
+from .batch_routes import batch_router, no_files_router
+from .batches import Batches
 from .chat import chat_router
 from .completions import completion_router
+from .document import document_router
 from .door import Door
 from .embeddings import embedding_router
+from .errands import Errands
 from .facts import Facts
+from .file_store import FileStore
+from .files import file_router
+from .guard import Guard
+from .inside import Inside
+from .metrics import metric_router
 from .options import ServeOptions
 from .problems import Refusal, add_handlers
+from .replies import ERRORS, ModelList, ModelReply, State
+from .rerank import rerank_router
+from .systemone import systemone_router
+from .tasks import task_router
 from .tokens import token_router
 
 if TYPE_CHECKING:
@@ -29,11 +43,16 @@ if TYPE_CHECKING:
 
 
 def create_app(
-    backend: Backend, options: ServeOptions | None = None, gateway: Gateway | None = None
+    backend: Backend,
+    options: ServeOptions | None = None,
+    files: FileStore | None = None,
+    gateway: Gateway | None = None,
 ) -> FastAPI:
-    """The HTTP door over `backend`, which stays the caller's to close.
+    """The HTTP door over `backend` and `files`, which stay the caller's to close.
 
-    `gateway` answers for the models that are its routes. It is closed when the app ends.
+    Without `files` there are no batches. `gateway` answers for the models that are its routes, and
+    is closed when the app ends. Raises `FileError` for a file of keys, or of batches, that
+    cannot be read.
     """
     options = options or ServeOptions()
     app = FastAPI(
@@ -43,16 +62,28 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        responses=ERRORS,
     )
-    app.add_middleware(Door, options=options)
-    add_handlers(app)
     facts = Facts(backend, options)
+    app.add_middleware(Door, options=options, guard=Guard(options), metrics=facts.metrics)
+    add_handlers(app)
+    app.include_router(document_router(app))
+    app.include_router(metric_router(facts.metrics))
     app.include_router(_state(backend))
     app.include_router(_models(facts, gateway.models if gateway else ()))
     app.include_router(chat_router(facts))
     app.include_router(completion_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
+    errands = Errands(facts)
+    for route in (systemone_router, rerank_router, task_router):
+        app.include_router(route(facts, errands))
+    app.include_router(adapter_router(facts.personas))
+    if files is None:
+        app.include_router(no_files_router())
+    else:
+        app.include_router(file_router(files))
+        app.include_router(batch_router(Batches(files, facts, Inside(app))))
     if gateway is not None:
         from .gateway_entry import add_gateway  # it needs the extra `gateway`
 
@@ -63,12 +94,12 @@ def create_app(
 def _state(backend: Backend) -> APIRouter:
     router = APIRouter()
 
-    @router.get("/health")
+    @router.get("/health", response_model=State)
     async def health() -> dict[str, str]:
         """The process lives."""
         return {"status": "ok"}
 
-    @router.get("/ready")
+    @router.get("/ready", response_model=State)
     async def ready() -> dict[str, str]:
         """The backend answers: it can be asked for the tokens of a word."""
         try:
@@ -96,14 +127,22 @@ def _models(facts: Facts, routes: Sequence[str]) -> APIRouter:
         for name in routes
     }
 
-    @router.get("")
-    async def models() -> JSONResponse:
-        return JSONResponse({"object": "list", "data": [entry, *of_gateway.values()]})
+    def persona(model: str) -> dict[str, Json]:
+        return {**entry, "id": model, "parent": facts.model}
 
-    @router.get("/{model:path}")
+    @router.get("", response_model=ModelList)
+    async def models() -> JSONResponse:
+        """The one model, it under each adapter, and the routes of the gateway."""
+        found = [entry, *map(persona, facts.personas.models), *of_gateway.values()]
+        return JSONResponse({"object": "list", "data": found, "models": found})
+
+    @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:
+        """The model of this name."""
         if model in of_gateway:
             return JSONResponse(of_gateway[model])
+        if model in facts.personas.models:
+            return JSONResponse(persona(model))
         facts.check_model(model)
         return JSONResponse(entry)
 

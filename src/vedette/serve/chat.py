@@ -2,64 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
 from fastapi.responses import Response
 from pydantic import Field
 
-from vedette.types import Message, Prompt, Request
+from vedette.engine.options import MOST_TOP_LOGPROBS
+from vedette.types import AdapterScales, Request
 
 from .answer import answered
+from .chat_shape import ChatShape
 from .facts import Facts
-from .fields import NO_BIAS, PENALTIES, AnswerFields, Body
+from .fields import AnswerFields
+from .messages import NO_SOUND, ChatMessage, talk_of
 from .problems import Refusal
-from .shapes import ChatShape
+from .replies import ChatChunk, ChatReply, streamed
+from .tool_use import Plan, ToolUse, planned, tool_use
 
-NO_TOOLS = "this server calls no tools"
-NO_SOUND = "this server reads and writes text"
-
-
-class TextPart(Body):
-    """A part of a message."""
-
-    type: str
-    text: str | None = None
-    refused: ClassVar = dict.fromkeys(
-        ("image_url", "input_audio", "file"), ((), "this server reads text only")
-    )
-
-
-class ChatMessage(Body):
-    """A turn of a chat. What an assistant's turn has beside its text may be sent back empty."""
-
-    role: Literal["system", "developer", "user", "assistant"]
-    content: str | Annotated[list[TextPart], Field(min_length=1)]
-    refused: ClassVar = {
-        "name": ((), "chat templates know no names"),
-        "tool_calls": (([],), NO_TOOLS),
-        "function_call": ((), NO_TOOLS),
-        "refusal": ((), "an answer has no refusal here"),
-        "audio": ((), NO_SOUND),
-        "annotations": (([],), "an answer has no annotations here"),
-    }
-
-    def message(self) -> Message:
-        """As the backend takes it; parts are joined by line breaks."""
-        role = "system" if self.role == "developer" else self.role
-        if isinstance(self.content, str):
-            return Message(role, self.content)
-        return Message(role, "\n".join(_text_of(part) for part in self.content))
-
-
-def _text_of(part: TextPart) -> str:
-    if part.type != "text" or part.text is None:
-        raise Refusal(
-            f"a part of a message must be of type text and have a text, not {part.type!r}",
-            param="messages",
-        )
-    return part.text
+OLD_TOOLS = "it was replaced by tools and tool_choice"
 
 
 class ChatBody(AnswerFields):
@@ -68,15 +30,13 @@ class ChatBody(AnswerFields):
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
     max_completion_tokens: Annotated[int | None, Field(ge=1)] = None
     logprobs: bool | None = None
-    top_logprobs: int | None = None
+    top_logprobs: Annotated[int | None, Field(ge=0, le=MOST_TOP_LOGPROBS)] = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
     refused: ClassVar = {
-        **PENALTIES,
-        "logit_bias": NO_BIAS,
-        "tools": (([],), f"{NO_TOOLS}; `vedette tool` does"),
-        "tool_choice": (("none", "auto"), NO_TOOLS),
-        "parallel_tool_calls": ((True, False), NO_TOOLS),
-        "functions": (([],), NO_TOOLS),
-        "function_call": (("none", "auto"), NO_TOOLS),
+        "functions": (([],), OLD_TOOLS),
+        "function_call": (("none", "auto"), OLD_TOOLS),
         "modalities": ((["text"],), NO_SOUND),
         "audio": ((), NO_SOUND),
         "prediction": ((), "the engine makes its guesses itself"),
@@ -88,36 +48,50 @@ class ChatBody(AnswerFields):
         "service_tier": (("auto", "default"), "there is one tier"),
     }
 
-    def requests(self, facts: Facts) -> list[Request]:
-        """One for each of `n` answers. Raises `Refusal`."""
-        facts.check_model(self.model)
+    def check(self, facts: Facts) -> AdapterScales:
+        """Under which adapters it is answered.
+
+        Raises `Refusal` for a model that is not here, and for fields that do not go together.
+        """
+        adapters = facts.adapters(self.model, self.lora)
         if self.top_logprobs and not self.logprobs:
             raise Refusal("top_logprobs goes with logprobs", param="top_logprobs")
-        if self.top_logprobs:
-            raise Refusal(
-                "the engine tells the log-probability of the tokens of the answer, and not of "
-                "others; leave top_logprobs out",
-                code="unsupported_parameter",
-                param="top_logprobs",
-            )
-        if self.logprobs and self.stream:
-            raise Refusal(
-                "logprobs come with whole answers; leave stream out",
-                code="unsupported_parameter",
-                param="logprobs",
-            )
         if None not in (self.max_tokens, self.max_completion_tokens):
             raise Refusal("max_tokens and max_completion_tokens are the same: give one")
-        prompt = Prompt(messages=tuple(message.message() for message in self.messages))
+        return adapters
+
+    def use(self) -> ToolUse | None:
+        """The tools. Raises `Refusal` for what does not go with them."""
+        use = tool_use(
+            self.tools or (), self.tool_choice, parallel=self.parallel_tool_calls is not False
+        )
+        if use is None or use.mode == "none":
+            return use
+        if self.constraint() is not None:
+            raise Refusal(
+                "an answer calls tools or is held to a form; with response_format and its like, "
+                'tool_choice must be "none"',
+                param="tools",
+            )
+        for name in ("logprobs", "stop"):
+            if getattr(self, name):
+                raise Refusal(f'{name} goes with texts: with tools, tool_choice "none"', param=name)
+        return use
+
+    def requests(self, facts: Facts, plan: Plan, adapters: AdapterScales) -> list[Request]:
+        """One for each of `n` answers. Raises `Refusal`."""
+        constraint = self.constraint() if plan.calls is None else plan.calls.constraint
         return [
             Request(
-                prompt=prompt,
-                constraint=self.constraint(),
+                prompt=plan.prompt,
+                constraint=constraint,
                 max_tokens=facts.max_tokens(self.max_completion_tokens or self.max_tokens),
                 sampling=sampling,
                 stop=self.stops,
                 logprobs=bool(self.logprobs),
+                top_logprobs=self.top_logprobs or 0,
                 deadline_s=facts.deadline_s,
+                adapters=adapters,
             )
             for sampling in self.samplings()
         ]
@@ -127,10 +101,18 @@ def chat_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/chat/completions", response_model=None)
+    @router.post("/v1/chat/completions", response_model=ChatReply, responses=streamed(ChatChunk))
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
-        requests = body.requests(facts)
-        shape = ChatShape(facts.model, is_streamed=bool(body.stream), logprobs=bool(body.logprobs))
+        """A chat goes on."""
+        adapters = body.check(facts)
+        plan = await planned(http, facts, talk_of(body.messages), body.use(), adapters)
+        requests = body.requests(facts, plan, adapters)
+        shape = ChatShape(
+            body.model,
+            calls=plan.calls,
+            is_streamed=bool(body.stream),
+            logprobs=bool(body.logprobs),
+        )
         return await answered(http, facts.desk, body, requests, shape, n_each=len(requests))
 
     return router

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
 from fastapi.responses import Response
+from pydantic import Field
 
+from vedette.engine.options import MOST_TOP_LOGPROBS
 from vedette.types import Prompt, Request
 
 from .answer import answered
 from .facts import Facts
-from .fields import NO_BIAS, PENALTIES, AnswerFields
+from .fields import AnswerFields
 from .problems import Refusal
+from .replies import TextChunk, TextReply, streamed
 from .shapes import TextShape
 
 
@@ -21,10 +24,8 @@ class CompletionBody(AnswerFields):
     """The body of a text completion."""
 
     prompt: str | list[str]
-    logprobs: int | None = None
+    logprobs: Annotated[int | None, Field(ge=0, le=MOST_TOP_LOGPROBS)] = None
     refused: ClassVar = {
-        **PENALTIES,
-        "logit_bias": NO_BIAS,
         "suffix": (("",), "text is written at the end only"),
         "echo": ((False,), "an answer does not repeat its prompt"),
         "best_of": ((1,), "every answer is given; ask for n"),
@@ -32,20 +33,7 @@ class CompletionBody(AnswerFields):
 
     def requests(self, facts: Facts) -> list[Request]:
         """`n` for each prompt, in the order of the choices. Raises `Refusal`."""
-        facts.check_model(self.model)
-        if self.logprobs:
-            raise Refusal(
-                "logprobs above 0 asks for tokens that are not in the answer, of which the engine "
-                "does not tell; give 0",
-                code="unsupported_parameter",
-                param="logprobs",
-            )
-        if self.logprobs is not None and self.stream:
-            raise Refusal(
-                "logprobs come with whole answers; leave stream out",
-                code="unsupported_parameter",
-                param="logprobs",
-            )
+        adapters = facts.adapters(self.model, self.lora)
         prompts = [self.prompt] if isinstance(self.prompt, str) else self.prompt
         if not prompts:
             raise Refusal("prompt: there is none in the list", param="prompt")
@@ -58,7 +46,9 @@ class CompletionBody(AnswerFields):
                 sampling=sampling,
                 stop=self.stops,
                 logprobs=self.logprobs is not None,
+                top_logprobs=self.logprobs or 0,
                 deadline_s=facts.deadline_s,
+                adapters=adapters,
             )
             for prompt in prompts
             for sampling in self.samplings()
@@ -69,10 +59,11 @@ def completion_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/completions", response_model=None)
+    @router.post("/v1/completions", response_model=TextReply, responses=streamed(TextChunk))
     async def complete(body: CompletionBody, http: HttpRequest) -> Response:
+        """A text goes on."""
         requests = body.requests(facts)
-        shape = TextShape(facts.model, logprobs=body.logprobs is not None)
+        shape = TextShape(body.model, logprobs=body.logprobs is not None)
         return await answered(http, facts.desk, body, requests, shape, n_each=body.n or 1)
 
     return router

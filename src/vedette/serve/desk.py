@@ -14,6 +14,8 @@ from vedette.backends.base import Backend, Handle, Result
 from vedette.errors import Cancelled, InputError, Overloaded
 from vedette.types import AnyRequest, Completion
 
+from .behind import GUEST, Behind
+
 T = TypeVar("T")
 R = TypeVar("R", bound=Result)
 
@@ -24,12 +26,20 @@ Event: TypeAlias = tuple[int, str | Completion | BaseException]
 
 
 class Desk:
-    """Takes requests to a backend, so many at once; more are refused. Of one event loop."""
+    """Takes requests to a backend, so many at once; more are refused. Of one event loop.
 
-    def __init__(self, backend: Backend, most: int) -> None:
+    `watch` is shown every request that is under way.
+    """
+
+    def __init__(
+        self, backend: Backend, most: int, *, watch: Callable[[Handle[Result]], None]
+    ) -> None:
         self._backend = backend
         self._most = most
+        self._watch = watch
         self.n_under_way = 0
+        self.behind = Behind.of(backend)
+        """Who asks for batches, while these places are free."""
 
     @contextmanager
     def _places(self, n: int) -> Iterator[None]:
@@ -37,6 +47,11 @@ class Desk:
             raise InputError(
                 f"{n} answers are asked for at once, and this server gives at most {self._most}"
             )
+        guest = GUEST.get()
+        if guest is not None:  # it takes no place of those for live requests
+            guest.n = n
+            yield
+            return
         if self.n_under_way + n > self._most:
             raise Overloaded(
                 f"{self.n_under_way} answers are under way, {n} more are asked for, and at most "
@@ -44,10 +59,12 @@ class Desk:
                 hint="try again later",
             )
         self.n_under_way += n
+        self.behind.live(n)
         try:
             yield
         finally:
             self.n_under_way -= n
+            self.behind.live(-n)
 
     @asynccontextmanager
     async def under_way(
@@ -72,6 +89,7 @@ class Desk:
         try:
             for request in requests:  # compiling a grammar takes time: not on the event loop
                 handles.append(await asyncio.to_thread(submit, request))
+                self._watch(handles[-1])
             yield handles
         finally:
             for handle in handles:
@@ -91,6 +109,15 @@ class Desk:
                 async with self._submitted(requests[at : at + n_at_once]) as handles:
                     results += await _while_there(http, _all(handles))
         return [result for result in results if isinstance(result, kind)]
+
+    async def errand(self, http: HttpRequest | None, n: int, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` gives, which goes to the backend itself and takes `n` places meanwhile.
+
+        Raises what it raises, what is said of `under_way`, and `Cancelled` if the client left
+        (None: there is no connection to leave; who calls is cancelled).
+        """
+        with self._places(n):
+            return await (work() if http is None else _while_there(http, work()))
 
 
 async def _all(handles: Sequence[Handle[Result]]) -> list[Result]:

@@ -15,9 +15,11 @@ from vedette.errors import CapabilityMissing
 from vedette.tasks.prompt_data import prompt_of, text_of
 from vedette.types import Embedding, EmbedRequest
 
+from .body import Body
 from .facts import Facts
-from .fields import Body
+from .fields import LoraScale
 from .problems import Refusal
+from .replies import EmbeddingList
 
 
 class EmbeddingBody(Body):
@@ -26,12 +28,13 @@ class EmbeddingBody(Body):
     model: str
     input: str | list[str]
     encoding_format: Literal["float", "base64"] = "float"
+    lora: list[LoraScale] | None = None
     user: str | None = None
     refused: ClassVar = {"dimensions": ((), "vectors have the length that they have")}
 
     def requests(self, facts: Facts) -> list[EmbedRequest]:
         """One for each text. Raises `Refusal` and `CapabilityMissing`."""
-        facts.check_model(self.model)
+        adapters = facts.adapters(self.model, self.lora)
         if not facts.backend.capabilities.can_embed:
             raise CapabilityMissing(
                 f"{facts.model} embeds no texts here", hint="serve it with --backend local"
@@ -41,7 +44,9 @@ class EmbeddingBody(Body):
             raise Refusal("input: there is a text missing", param="input")
         system = text_of("rerank", "system_passage")
         return [
-            EmbedRequest(prompt=prompt_of(system, text), deadline_s=facts.deadline_s)
+            EmbedRequest(
+                prompt=prompt_of(system, text), deadline_s=facts.deadline_s, adapters=adapters
+            )
             for text in texts
         ]
 
@@ -50,8 +55,9 @@ def embedding_router(facts: Facts) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/v1/embeddings", response_model=None)
+    @router.post("/v1/embeddings", response_model=EmbeddingList)
     async def embed(body: EmbeddingBody, http: HttpRequest) -> Response:
+        """Where the model places texts."""
         found = await facts.desk.answers(http, body.requests(facts), Embedding)
         n_tokens = sum(one.usage.prompt_tokens for one in found)
         answer: dict[str, Any] = {
@@ -64,7 +70,7 @@ def embedding_router(facts: Facts) -> APIRouter:
                 }
                 for index, one in enumerate(found)
             ],
-            "model": facts.model,
+            "model": body.model,
             "usage": {"prompt_tokens": n_tokens, "total_tokens": n_tokens},
         }
         return JSONResponse(answer)

@@ -1,41 +1,24 @@
-"""What bodies have in common: fields held strictly, and those that this server cannot heed."""
+"""What bodies that ask for generated text have in common."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
-from vedette.types import Constraint, Json, Sampling
+from vedette.types import Sampling
 
+from .body import Body as Body
+from .forms import FormFields
 from .problems import Refusal
 
 StopText = Annotated[str, Field(min_length=1)]
 MOST_CHOICES = 128
-
-
-class Body(BaseModel):
-    """A body of which every field counts: an unknown one is refused.
-
-    `refused` are fields of OpenAI's API that cannot be heeded: their neutral values, which change
-    nothing and may be sent, and the reason that others are answered with.
-    """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    refused: ClassVar[Mapping[str, tuple[tuple[Json, ...], str]]] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_neutral(cls, body: Any) -> Any:
-        if not isinstance(body, dict):
-            return body
-        for name, (neutral, reason) in cls.refused.items():
-            if body.get(name) is not None and body[name] not in neutral:
-                raise Refusal(f"{name}: {reason}", code="unsupported_parameter", param=name)
-        return {name: value for name, value in body.items() if name not in cls.refused}
+SAMPLING = (
+    *("temperature", "top_p", "top_k", "min_p"),
+    *("repeat_penalty", "presence_penalty", "frequency_penalty"),
+)
 
 
 class StreamOptions(Body):
@@ -45,38 +28,14 @@ class StreamOptions(Body):
     refused: ClassVar = {"include_obfuscation": ((False,), "nothing is obfuscated here")}
 
 
-class JsonSchema(Body):
-    """The schema of `response_format`. Every schema is enforced, `strict` or not."""
+class LoraScale(Body):
+    """An adapter by its number, and its scale in a request."""
 
-    name: str = ""
-    description: str | None = None
-    schema_: Annotated[dict[str, Any], Field(alias="schema")]
-    strict: bool | None = None
+    id: Annotated[int, Field(ge=0)]
+    scale: Annotated[float, Field(allow_inf_nan=False)]
 
 
-class ResponseFormat(Body):
-    """What the answer must be."""
-
-    type: str
-    json_schema: JsonSchema | None = None
-
-    def constraint(self) -> Constraint | None:
-        """As a constraint. Raises `Refusal`."""
-        if (self.type == "json_schema") != (self.json_schema is not None):
-            raise Refusal("json_schema goes with type json_schema", param="response_format")
-        if self.json_schema is not None:
-            return schema_constraint(self.json_schema.schema_)
-        if self.type == "json_object":
-            return schema_constraint({"type": "object"})
-        if self.type == "text":
-            return None
-        raise Refusal(
-            f"response_format.type must be text, json_object or json_schema, not {self.type!r}",
-            param="response_format.type",
-        )
-
-
-class AnswerFields(Body):
+class AnswerFields(FormFields):
     """What may be asked of a generated answer."""
 
     model: str
@@ -86,14 +45,15 @@ class AnswerFields(Body):
     top_k: Annotated[int | None, Field(ge=0, le=1_000_000)] = None
     min_p: Annotated[float | None, Field(ge=0, le=1)] = None
     repeat_penalty: Annotated[float | None, Field(gt=0)] = None
+    presence_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    logit_bias: dict[str, float] | None = None
     seed: int | None = None
     n: Annotated[int | None, Field(ge=1, le=MOST_CHOICES)] = None
     stop: StopText | list[StopText] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    response_format: ResponseFormat | None = None
-    grammar: str | None = None
-    json_schema: dict[str, Any] | None = None
+    lora: list[LoraScale] | None = None
     user: str | None = None
 
     @property
@@ -122,37 +82,21 @@ class AnswerFields(Body):
                 "temperature",
                 param="n",
             )
-        given = {
-            name: value
-            for name in ("temperature", "top_p", "top_k", "min_p", "repeat_penalty")
-            if (value := getattr(self, name)) is not None
+        given: dict[str, Any] = {
+            name: value for name in SAMPLING if (value := getattr(self, name)) is not None
         }
+        if self.logit_bias:
+            given["logit_bias"] = tuple(sorted(map(_bias, self.logit_bias.items())))
         seed = secrets.randbits(31) if self.seed is None else self.seed
         return [Sampling(**given, seed=seed + i) for i in range(n)]
 
-    def constraint(self) -> Constraint | None:
-        """What the answer is held to. Raises `Refusal` for more than one."""
-        found = [
-            self.response_format.constraint() if self.response_format else None,
-            schema_constraint(self.json_schema) if self.json_schema is not None else None,
-            Constraint("gbnf", self.grammar) if self.grammar is not None else None,
-        ]
-        given = [one for one in found if one is not None]
-        if len(given) > 1:
-            raise Refusal("give only one of response_format, json_schema and grammar")
-        return given[0] if given else None
 
-
-def schema_constraint(schema: dict[str, Any]) -> Constraint:
-    """A JSON Schema as a constraint. Raises `Refusal` for what is no JSON by RFC 8259."""
-    try:
-        return Constraint("json_schema", orjson.dumps(schema).decode())
-    except orjson.JSONEncodeError as error:
-        raise Refusal(f"the schema cannot be written as JSON: {error}") from error
-
-
-PENALTIES: Mapping[str, tuple[tuple[Json, ...], str]] = dict.fromkeys(
-    ("presence_penalty", "frequency_penalty"),
-    ((0,), "the engine has no such penalty; repeat_penalty is like it"),
-)
-NO_BIAS: tuple[tuple[Json, ...], str] = (({},), "tokens cannot be made likelier one by one")
+def _bias(entry: tuple[str, float]) -> tuple[int, float]:
+    token, bias = entry
+    if not (token.isascii() and token.isdigit()):
+        raise Refusal(f"logit_bias: {token!r} is no token; tokens are numbers", param="logit_bias")
+    if not -100 <= bias <= 100:
+        raise Refusal(
+            f"logit_bias: a bias must be from -100 to 100, not {bias:g}", param="logit_bias"
+        )
+    return int(token), bias

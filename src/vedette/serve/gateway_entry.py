@@ -1,15 +1,14 @@
-"""Chat completions for models that are routes of the gateway; and its ledger."""
+"""Chat completions for models that are routes of the gateway."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import asdict
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 
 import orjson
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi import Request as HttpRequest
 from fastapi.responses import JSONResponse, Response
 from starlette.middleware import Middleware
@@ -19,15 +18,14 @@ from vedette.errors import VedetteError
 from vedette.gateway.gateway import Gateway
 from vedette.gateway.messages import is_streamed
 from vedette.gateway.passage import Object, Passage
-from vedette.gateway.report import since_s, whole
 
 from .desk import PAUSE_S, _left, _while_there
+from .ledger import ledger_router
 from .local_tier import LocalTier
 from .problems import OWN_FAULT, Refusal, body_of, response_of
 from .stream import DONE, PING, _data, _EventStream
 
 PATH = "/v1/chat/completions"
-LAST_ROWS, MOST_ROWS = 50, 1000
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +37,7 @@ def add_gateway(app: FastAPI, gateway: Gateway, model: str) -> None:
     """
     # Within the door, which stands in the list already.
     app.user_middleware.append(Middleware(GatewayEntry, gateway=gateway, model=model))
-    app.include_router(_ledger_router(gateway))
+    app.include_router(ledger_router(gateway))
 
 
 class GatewayEntry:
@@ -62,6 +60,7 @@ class GatewayEntry:
         if passage is None:
             await self._app(scope, _again(content, receive), send)
             return
+        scope["route"] = _Named(PATH)
         response = await self._answered(http, passage, body)
         await response(scope, receive, send)
 
@@ -80,6 +79,13 @@ class GatewayEntry:
                 response = JSONResponse(first)
         response.headers.update(passage.headers)
         return response
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What metrics know a route by."""
+
+    path_format: str
 
 
 def _chat(http: HttpRequest, content: bytes) -> Object:
@@ -141,35 +147,3 @@ async def _chunks(http: HttpRequest, objects: AsyncGenerator[Object]) -> AsyncGe
 
 async def _next(objects: AsyncGenerator[Object]) -> Object | None:
     return await anext(objects, None)
-
-
-def _ledger_router(gateway: Gateway) -> APIRouter:
-    @asynccontextmanager
-    async def closing(_: FastAPI) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await gateway.close()
-
-    router = APIRouter(lifespan=closing)
-
-    @router.get("/v1/ledger")
-    async def ledger(since: str = "", limit: int = LAST_ROWS) -> JSONResponse:
-        """Requests since a time, added up by route and tier, and the latest of them."""
-        if not 0 <= limit <= MOST_ROWS:
-            raise Refusal(f"limit must be from 0 to {MOST_ROWS}", param="limit")
-        begin_s = since_s(since)
-        sums = await asyncio.to_thread(gateway.ledger.sums, begin_s)
-        rows = await asyncio.to_thread(gateway.ledger.last, limit, begin_s)
-        return JSONResponse(
-            {
-                "object": "ledger",
-                "since": since or None,
-                "total": asdict(whole(sums)),
-                "routes": [asdict(one) for one in sums],
-                "requests": rows,
-                "lost": gateway.ledger.lost,
-            }
-        )
-
-    return router

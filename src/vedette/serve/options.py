@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 
+from vedette.backends.personas import Persona
 from vedette.errors import InputError
 
 MEBIBYTE = 1024 * 1024
+READ_S = 20.0
+"""Seconds for the head of a request, and for its body, which gets more for what has come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,17 +19,22 @@ class ServeOptions:
     """Settings of one server.
 
     `model` is the name under which the backend's model is listed and asked for (empty: the
-    backend's own). `api_key` is what clients must show (empty: none). At most `max_requests`
-    answers are under way or waiting at once, a body has at most `max_body_bytes`, an answer for
-    which no `max_tokens` is asked has at most `max_tokens`, and is given `deadline_s`.
+    backend's own). `api_key` is what clients must show (empty: none), `keys_file` has more keys,
+    with scopes and rates. At most `max_requests` answers are under way or waiting at once, a body
+    has at most `max_body_bytes` and must begin to come within `read_s`, an answer for which no
+    `max_tokens` is asked has at most `max_tokens`, and is given `deadline_s`.
     """
 
     model: str = ""
     api_key: str = ""
+    keys_file: Path | None = None
     max_requests: int = 64
     max_body_bytes: int = 4 * MEBIBYTE
+    read_s: float = READ_S
     max_tokens: int = 1024
     deadline_s: float | None = 600.0
+    personas: tuple[Persona, ...] = ()
+    adapters_dir: Path | None = None
 
 
 def is_loopback(host: str) -> bool:
@@ -38,10 +47,10 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_bind(host: str, api_key: str) -> None:
+def check_bind(host: str, *, has_key: bool) -> None:
     """Raises `InputError` for an address that others reach, without a key that they need."""
-    if not is_loopback(host) and not api_key:
+    if not is_loopback(host) and not has_key:
         raise InputError(
             f"{host} can be reached by other machines, and there is no API key",
-            hint="set VEDETTE_SERVE_API_KEY or --api-key, or listen on 127.0.0.1",
+            hint="make one by `vedette keys add NAME`, or listen on 127.0.0.1",
         )

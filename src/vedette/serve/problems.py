@@ -31,7 +31,10 @@ _NO_SUCH = {404: "not_found", 405: "method_not_allowed"}
 
 
 class Refusal(Exception):
-    """A request that the server itself turns away. `param` is the field that is at fault."""
+    """A request that the server itself turns away. `param` is the field that is at fault.
+
+    `retry_after_s` is when to come again, where that is known better than `RETRY_AFTER_S`.
+    """
 
     def __init__(
         self,
@@ -40,9 +43,11 @@ class Refusal(Exception):
         status: int = 400,
         code: str = "invalid_value",
         param: str | None = None,
+        retry_after_s: int | None = None,
     ) -> None:
         super().__init__(message)
         self.message, self.status, self.code, self.param = message, status, code, param
+        self.retry_after_s = retry_after_s
 
 
 OWN_FAULT = Refusal("a fault of the server", status=500, code="internal_error")
@@ -72,7 +77,9 @@ def body_of(error: VedetteError | Refusal) -> dict[str, Json]:
 def response_of(error: VedetteError | Refusal) -> JSONResponse:
     """The whole answer to a request that ended in an error."""
     if isinstance(error, Refusal):
-        return _response(error.status, body_of(error))
+        later = error.retry_after_s
+        headers = {} if later is None else {"Retry-After": str(later)}
+        return _response(error.status, body_of(error), headers)
     # Clients try again after every 5xx, also where the next try must end the same.
     once = error.http_status >= 500 and not error.retryable
     headers = {"x-should-retry": "false"} if once else {}
@@ -135,7 +142,7 @@ def _response(
 ) -> JSONResponse:
     more = dict(headers or {})
     if status in (429, 503):
-        more["Retry-After"] = str(RETRY_AFTER_S)
+        more.setdefault("Retry-After", str(RETRY_AFTER_S))
     if status == 401:
         more["WWW-Authenticate"] = "Bearer"
     return AsciiJson(body, status, more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import sys
@@ -9,10 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from vedette.errors import InputError
 
+from .wire import Connection
+
+KEEP_ALIVE_S = 65
+"""Longer than clients keep a connection, so that none is closed under a request that just came."""
 DRAIN_S = 30
 """How long answers under way may take once the end is asked for."""
 
@@ -48,22 +53,34 @@ def url_of(taken: socket.socket) -> str:
 
 
 def run_app(
-    app: FastAPI, taken: socket.socket, *, ready: Callable[[], None], drain_s: int = DRAIN_S
+    app: Starlette,
+    taken: socket.socket,
+    *,
+    ready: Callable[[], None],
+    drain_s: int = DRAIN_S,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then let nobody in and finish what is under way.
 
     `ready` is called once clients are let in. After `drain_s`, or at a second SIGINT, what still
     runs is broken off.
     """
-    config = uvicorn.Config(
+    _Server(config_of(app, drain_s=drain_s), ready).run(sockets=[taken])
+
+
+def config_of(app: Starlette, *, drain_s: int) -> uvicorn.Config:
+    """How uvicorn runs it."""
+    return uvicorn.Config(
         app,
+        http=Connection,
         log_config=None,
+        log_level=logging.WARNING,  # below, it writes down what clients send in the query
         access_log=False,  # the door writes its own lines
         server_header=False,
+        proxy_headers=False,  # nothing here depends on where a client is
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=drain_s,
         lifespan="on",
     )
-    _Server(config, ready).run(sockets=[taken])
 
 
 class _Server(uvicorn.Server):

@@ -1,16 +1,18 @@
-"""Answers as the two endpoints that generate text give them: whole, and in chunks."""
+"""What answers over HTTP have in common, and text completions: whole, and in chunks."""
 
 from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
-from vedette.types import Completion, TokenLogprob
+from vedette.types import Completion, TokenLogprob, TopToken
 
 Object: TypeAlias = dict[str, Any]
+Tokens: TypeAlias = Sequence[TokenLogprob]
 
 
 class Shape(Protocol):
@@ -24,12 +26,12 @@ class Shape(Protocol):
         """Chunks that open a stream of `n` choices."""
         ...
 
-    def piece(self, index: int, text: str) -> Object:
-        """A chunk with more text of one choice."""
+    def piece(self, index: int, text: str, tokens: Tokens) -> list[Object]:
+        """Chunks with more of one choice; `tokens` have log-probabilities to be told with it."""
         ...
 
-    def ending(self, index: int, completion: Completion) -> Object:
-        """The last chunk of one choice."""
+    def ending(self, index: int, completion: Completion, tokens: Tokens) -> list[Object]:
+        """The last chunks of one choice, with the tokens that were not told before."""
         ...
 
     def closing(self, usage: Object) -> Object:
@@ -37,7 +39,7 @@ class Shape(Protocol):
         ...
 
 
-class _Named:
+class Named:
     """What every object and chunk of one answer begins with."""
 
     def __init__(self, prefix: str, kind: str, model: str) -> None:
@@ -49,62 +51,17 @@ class _Named:
         }
 
     def with_choices(self, *choices: Object, **more: Any) -> Object:
+        """An object or chunk of these choices."""
         return {**self._head, "choices": list(choices), **more}
-
-
-class ChatShape:
-    """Implements `Shape` for `/v1/chat/completions`."""
-
-    def __init__(self, model: str, *, is_streamed: bool, logprobs: bool = False) -> None:
-        kind = "chat.completion.chunk" if is_streamed else "chat.completion"
-        self._named = _Named("chatcmpl", kind, model)
-        self._logprobs = logprobs
-
-    def whole(self, completions: Sequence[Completion], n_each: int) -> Object:
-        """See `Shape`."""
-        choices = [
-            {
-                "index": index,
-                "message": {"role": "assistant", "content": completion.text},
-                "logprobs": self._logprobs_of(completion),
-                "finish_reason": reason_of(completion),
-            }
-            for index, completion in enumerate(completions)
-        ]
-        return self._named.with_choices(*choices, usage=usage_of(completions, n_each))
-
-    def _logprobs_of(self, completion: Completion) -> Object | None:
-        if not self._logprobs:
-            return None
-        return {"content": [_token(one) for one in completion.logprobs], "refusal": None}
-
-    def opening(self, n: int) -> list[Object]:
-        """See `Shape`: the role of each."""
-        return [self._chunk(i, {"role": "assistant", "content": ""}) for i in range(n)]
-
-    def piece(self, index: int, text: str) -> Object:
-        """See `Shape`."""
-        return self._chunk(index, {"content": text})
-
-    def ending(self, index: int, completion: Completion) -> Object:
-        """See `Shape`."""
-        return self._chunk(index, {}, reason_of(completion))
-
-    def closing(self, usage: Object) -> Object:
-        """See `Shape`."""
-        return self._named.with_choices(usage=usage)
-
-    def _chunk(self, index: int, delta: Object, reason: str | None = None) -> Object:
-        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": reason}
-        return self._named.with_choices(choice)
 
 
 class TextShape:
     """Implements `Shape` for `/v1/completions`."""
 
     def __init__(self, model: str, *, logprobs: bool = False) -> None:
-        self._named = _Named("cmpl", "text_completion", model)
+        self._named = Named("cmpl", "text_completion", model)
         self._logprobs = logprobs
+        self._offsets: Counter[int] = Counter()  # of each choice, in characters
 
     def whole(self, completions: Sequence[Completion], n_each: int) -> Object:
         """See `Shape`."""
@@ -123,20 +80,24 @@ class TextShape:
         """See `Shape`: there is nothing to say before the text."""
         return []
 
-    def piece(self, index: int, text: str) -> Object:
+    def piece(self, index: int, text: str, tokens: Tokens) -> list[Object]:
         """See `Shape`."""
-        return self._chunk(index, text)
+        return [self._chunk(index, text, tokens)]
 
-    def ending(self, index: int, completion: Completion) -> Object:
+    def ending(self, index: int, completion: Completion, tokens: Tokens) -> list[Object]:
         """See `Shape`."""
-        return self._chunk(index, "", reason_of(completion))
+        return [self._chunk(index, "", tokens, reason_of(completion))]
 
     def closing(self, usage: Object) -> Object:
         """See `Shape`."""
         return self._named.with_choices(usage=usage)
 
-    def _chunk(self, index: int, text: str, reason: str | None = None) -> Object:
-        choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
+    def _chunk(self, index: int, text: str, tokens: Tokens, reason: str | None = None) -> Object:
+        logprobs = None
+        if self._logprobs and tokens:
+            logprobs = _columns(tokens, self._offsets[index])
+            self._offsets[index] += sum(len(one.text) for one in tokens)
+        choice = {"index": index, "text": text, "logprobs": logprobs, "finish_reason": reason}
         return self._named.with_choices(choice)
 
 
@@ -158,22 +119,30 @@ def usage_of(completions: Sequence[Completion], n_each: int) -> Object:
     }
 
 
-def _columns(tokens: Sequence[TokenLogprob]) -> Object:
-    """Log-probabilities as text completions have them; offsets are in characters."""
+def _columns(tokens: Tokens, first: int = 0) -> Object:
+    """Log-probabilities as text completions have them; offsets are in characters from `first` on.
+
+    Likeliest tokens are listed by their text; of several that show the same, the likeliest.
+    """
     texts = [one.text for one in tokens]
+    tops = [{each.text: each.logprob for each in reversed(one.top)} for one in tokens]
     return {
         "tokens": texts,
         "token_logprobs": [one.logprob for one in tokens],
-        "top_logprobs": None,
-        "text_offset": [0, *accumulate(map(len, texts))][: len(texts)],
+        "top_logprobs": tops if any(tops) else None,
+        "text_offset": [first + n for n in [0, *accumulate(map(len, texts))][: len(texts)]],
     }
 
 
-def _token(one: TokenLogprob) -> Object:
+def token_of(one: TokenLogprob) -> Object:
+    """A token's log-probability as chats have it."""
+    return {**_entry(one), "top_logprobs": [_entry(each) for each in one.top]}
+
+
+def _entry(one: TokenLogprob | TopToken) -> Object:
     is_whole = "\ufffd" not in one.text  # else a part of a character, whose bytes are not known
     return {
         "token": one.text,
         "logprob": one.logprob,
         "bytes": list(one.text.encode()) if is_whole else None,
-        "top_logprobs": [],
     }

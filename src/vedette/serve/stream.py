@@ -15,6 +15,8 @@ from vedette.errors import VedetteError
 from vedette.types import Completion, Request
 
 from .desk import Desk, events
+from .due_tokens import DueTokens
+from .faults import told
 from .problems import OWN_FAULT, body_of
 from .shapes import Shape, usage_of
 
@@ -56,6 +58,7 @@ async def _chunks(
     has_begun = False
     try:
         async with desk.under_way(requests) as handles:
+            due = [DueTokens(handle) for handle in handles]
             async for event in events(http, handles):
                 if not has_begun:
                     has_begun = True
@@ -66,18 +69,20 @@ async def _chunks(
                 index, what = event
                 if isinstance(what, Completion):
                     completions[index] = what
-                    yield _data(shape.ending(index, what) | empty)
+                    chunks = shape.ending(index, what, due[index].rest(what))
                 else:
-                    yield _data(shape.piece(index, what) | empty)
+                    chunks = shape.piece(index, what, due[index].with_text(what))
+                for chunk in chunks:
+                    yield _data(chunk | empty)
     except VedetteError as error:
         if not has_begun:
             raise
         yield _data(body_of(error))
         return
-    except Exception:
+    except Exception as error:
         if not has_begun:
             raise
-        _log.exception("a stream broke off by a fault of vedette")
+        _log.error("a stream broke off by a fault of vedette\n%s", told(error))
         yield _data(body_of(OWN_FAULT))
         return
     if includes_usage:

@@ -16,10 +16,11 @@ from vedette.engine.core import EngineCore
 from vedette.errors import CapabilityMissing
 from vedette.types import Prompt, Request
 
-from .chat import ChatMessage
+from .body import Body
 from .facts import Facts
-from .fields import Body
+from .messages import ChatMessage, talk_of
 from .problems import AsciiJson
+from .replies import ContentReply, PromptReply, TokenList
 
 
 class TokenizeBody(Body):
@@ -47,8 +48,9 @@ def token_router(facts: Facts) -> APIRouter:
     """The routes, over a server's backend."""
     router = APIRouter()
 
-    @router.post("/tokenize")
+    @router.post("/tokenize", response_model=TokenList)
     async def tokenize(body: TokenizeBody) -> JSONResponse:
+        """The tokens of a text."""
         tokens = await asyncio.to_thread(
             _engine(facts.backend).tokenize,
             body.content,
@@ -61,16 +63,18 @@ def token_router(facts: Facts) -> APIRouter:
             )
         return JSONResponse({"tokens": [token for token, _ in tokens]})
 
-    @router.post("/detokenize")
+    @router.post("/detokenize", response_model=ContentReply)
     async def detokenize(body: DetokenizeBody) -> JSONResponse:
+        """The text of tokens."""
         content = await asyncio.to_thread(_engine(facts.backend).detokenize, body.tokens)
         return JSONResponse({"content": content})
 
-    @router.post("/apply-template")
+    @router.post("/apply-template", response_model=PromptReply)
     async def apply_template(body: TemplateBody) -> JSONResponse:
+        """A chat as the model reads it."""
         if not isinstance(facts.backend, LocalBackend | LlamaServerBackend):
             raise CapabilityMissing("the chat template is the server's secret")
-        prompt = Prompt(messages=tuple(message.message() for message in body.messages))
+        prompt = Prompt(messages=talk_of(body.messages))
         shown = await asyncio.to_thread(facts.backend.show_prompt, Request(prompt=prompt))
         return AsciiJson({"prompt": shown})
 

@@ -22,6 +22,7 @@ from vedette.spec.model_file import ModelFile
 from vedette.spec.parameters import Parameters
 from vedette.spec.predict import (
     Costs,
+    catch_up_s,
     copying_speedup,
     draft_acceptance,
     expected_tokens,
@@ -68,6 +69,16 @@ class Candidate:
     costs: Costs
     tokens_per_s: Range
     speedup: Range
+
+    @property
+    def all_right(self) -> float:
+        """The chance that all guesses of a step are right."""
+        return self.acceptance.likely**self.k if self.acceptance and self.k else 0.0
+
+    @property
+    def step_s(self) -> float:
+        """Seconds of a step."""
+        return self.costs.step_s(self.k, self.all_right)
 
     @property
     def gpu_bytes(self) -> int:
@@ -176,7 +187,7 @@ class Evaluator:
             )
         else:
             gains = (
-                lost * costs.speedup(k, expected_tokens([chance] * k))
+                lost * costs.speedup(k, expected_tokens([chance] * k), chance**k)
                 for chance in (chances.low, chances.likely, chances.high)
             )
             speedup = Range(*gains).times(Range(errors.speedup_low, 1.0, errors.speedup_high))
@@ -257,6 +268,7 @@ class Evaluator:
         return Costs(
             target=target,
             draft_s=draft.seconds(sequences) if draft else 0.0,
+            catch_up_s=catch_up_s(draft, sequences) if draft else 0.0,
             overhead_s=self._parameters.fit.overhead * target.seconds(1),
             sequences=sequences,
         )

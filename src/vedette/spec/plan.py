@@ -152,11 +152,11 @@ def _binding(plain: Candidate, best: Candidate) -> Reason:
     if best.method == "ngram-simple":
         return "copies"
     costs, tokens, k = best.costs, best.tokens_per_step, best.k
-    step_s, plain_s = costs.step_s(k), plain.costs.plain_s()
+    step_s, plain_s = best.step_s, plain.costs.plain_s()
     moved_s = max(0.0, costs.plain_s() - plain_s)
     without: dict[Reason, float] = {
         "checking": step_s - (costs.target.seconds(costs.sequences * (k + 1)) - costs.plain_s()),
-        "draft": step_s - k * costs.draft_s,
+        "draft": step_s - k * costs.draft_s - best.all_right * costs.catch_up_s,
         "memory": step_s - moved_s * step_s / costs.plain_s(),
         "acceptance": step_s * tokens / (k + 1),
     }
@@ -175,7 +175,7 @@ def _why(question: Question, plain: Candidate, best: Candidate, binding: Reason)
         )
     text = (
         f"at its best, with {k} guess{'es' if k > 1 else ''} a step, brings "
-        f"{best.tokens_per_step:.2f} tokens for {costs.step_s(k) / plain_s:.2f} plain steps: "
+        f"{best.tokens_per_step:.2f} tokens for {best.step_s / plain_s:.2f} plain steps: "
         f"checking {checked:.2f}, guessing {k} x {guess:.2f}"
     )
     return (

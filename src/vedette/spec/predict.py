@@ -1,8 +1,10 @@
-"""What guessing k tokens a step is worth: S(k) = E / (v(k+1) + k c + f).
+"""What guessing k tokens a step is worth: S(k) = E / (v(k+1) + k c + a d + f).
 
 E tokens come of a step: 1 + the sum over i of the chance that the first i guesses are all right.
 v(n) = T(n)/T(1) is what checking costs, c the draft's token and f the rest, in plain steps
 (Leviathan et al. 2022, arXiv 2211.17192, without its assumption that checking is free).
+With the chance a that all k are right, the draft has not read its last guess yet: it then has two
+tokens to read before it can guess again, and the second takes d.
 """
 
 from __future__ import annotations
@@ -52,28 +54,39 @@ class Costs:
     """Seconds: a step of the target by its tokens, a token of the draft, what else a step costs.
 
     With several `sequences` at once a step checks all their guesses together, and `draft_s` is a
-    step of the draft for all of them.
+    step of the draft for all of them; `catch_up_s` is what a second token of each adds to it.
     """
 
     target: StepTime
     draft_s: float
     overhead_s: float
+    catch_up_s: float = 0.0
     sequences: int = 1
 
     def plain_s(self) -> float:
         """A step without guesses."""
         return self.target.seconds(self.sequences)
 
-    def step_s(self, k: int) -> float:
-        """A step with k guesses for each sequence."""
+    def step_s(self, k: int, all_right: float = 0.0) -> float:
+        """A step with k guesses for each sequence, which are all right with this chance."""
         if k == 0:
             return self.plain_s()
         checked_s = self.target.seconds(self.sequences * (k + 1))
-        return checked_s + k * self.draft_s + self.overhead_s
+        guessed_s = k * self.draft_s + all_right * self.catch_up_s
+        return checked_s + guessed_s + self.overhead_s
 
-    def speedup(self, k: int, tokens: float) -> float:
+    def speedup(self, k: int, tokens: float, all_right: float = 0.0) -> float:
         """S(k) when a step brings so many tokens to each sequence."""
-        return tokens * self.plain_s() / self.step_s(k)
+        return tokens * self.plain_s() / self.step_s(k, all_right)
+
+
+def catch_up_s(draft: StepTime, sequences: int = 1) -> float:
+    """What a second token of each sequence adds to a step of the draft.
+
+    Where two tokens in one step take longer than two steps, they are read one after the other.
+    """
+    one_s = draft.seconds(sequences)
+    return min(one_s, max(0.0, draft.seconds(2 * sequences) - one_s))
 
 
 def copying_speedup(

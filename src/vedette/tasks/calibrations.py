@@ -95,6 +95,12 @@ def read_calibrations(path: str) -> Calibrations:
     return threshold_file.read(path, FORMAT, _parse, hint="vedette calibrate writes one")
 
 
+def calibrations_of(content: Mapping[str, Any]) -> Calibrations:
+    """The same from what such a file holds. Raises `InputError` for anything else."""
+    hint = "give what a file of vedette calibrate holds"
+    return threshold_file.of_content(content, FORMAT, _parse, hint)
+
+
 def _parse(data: Mapping[str, Any]) -> Calibrations:
     questions = {name: calibration_of(one) for name, one in data["questions"].items()}
     return Calibrations(str(data["task"]), str(data["made_for"]), questions)

@@ -36,9 +36,9 @@ class Decide:
     in reverse as well and the scores averaged, at the price of a second question each.
     `calibrations`, made for this model and these questions, take the place of the prior, and say of
     each answer whether it is kept. `explain` adds what moved each answer, and asks for that in
-    reverse too. On a backend that cannot score, the model writes each answer: there are no
-    probabilities then, and the answer says so. Raises `InputError` for questions that cannot be
-    asked together, and for calibrations of others.
+    reverse too. Numbers have `digits` decimals. On a backend that cannot score, the model writes
+    each answer: there are no probabilities then, and the answer says so. Raises `InputError` for
+    questions that cannot be asked together, and for calibrations of others.
     """
 
     questions: tuple[Question, ...]
@@ -47,6 +47,7 @@ class Decide:
     instructions: str = ""
     calibrations: Calibrations | None = None
     explain: bool = False
+    digits: int = 4
     name: str = field(default="decide", init=False)
 
     def __post_init__(self) -> None:
@@ -197,10 +198,13 @@ class Decide:
         calibration = self.calibrations.questions[question.id] if self.calibrations else None
         scores = self._averaged(rows, i)
         if calibration is None:
-            answer = answer_of(question, decide(question.names, scores, prior))
+            answer = answer_of(question, decide(question.names, scores, prior), self.digits)
         else:
             decision = calibration.decide(scores)
-            answer = {**answer_of(question, decision), "keep": calibration.keeps(decision)}
+            answer = {
+                **answer_of(question, decision, self.digits),
+                "keep": calibration.keeps(decision),
+            }
         if self.explain:
             turned = rows[len(self.questions) + i][::-1]
             answer["explain"] = explained(question.names, rows[i], prior, calibration, turned)

@@ -13,29 +13,33 @@ from vedette.types import Json
 _TRUTHS = {"true": 0, "yes": 0, "1": 0, "false": 1, "no": 1, "0": 1}
 
 
-def answer_of(question: Question, decision: Decision) -> dict[str, Json]:
-    """System One's keys, then margin and mass."""
+def answer_of(question: Question, decision: Decision, digits: int = 4) -> dict[str, Json]:
+    """System One's keys, then margin and mass; numbers are rounded to so many decimals."""
     p = decision.probabilities
     answer: dict[str, Json]
     if question.kind == "noul":
-        answer = {"type": "noul", "noul": round(p[0], 4)}
+        answer = {"type": "noul", "noul": round(p[0], digits)}
     elif question.kind == "choice":
         answer = {
             "type": "choice",
             "choice": decision.best,
-            "probabilities": _rounded(question.names, p),
-            "confidence": round(choice_confidence(p), 4),
+            "probabilities": _rounded(question.names, p, digits),
+            "confidence": round(choice_confidence(p), digits),
         }
     else:
         levels = [str(i) for i in range(len(p))]
         answer = {
             "type": "score",
-            "score": round(expected_level(p), 4),
+            "score": round(expected_level(p), digits),
             "legend": dict(zip(levels, question.names, strict=True)),
-            "probabilities": _rounded(levels, p),
-            "confidence": round(score_confidence(p), 4),
+            "probabilities": _rounded(levels, p, digits),
+            "confidence": round(score_confidence(p), digits),
         }
-    return {**answer, "margin": round(decision.margin, 4), "mass": round(decision.mass, 4)}
+    return {
+        **answer,
+        "margin": round(decision.margin, digits),
+        "mass": round(decision.mass, digits),
+    }
 
 
 def written_answer(question: Question, said: str) -> dict[str, Json]:
@@ -59,8 +63,8 @@ def said_in(question: Question, answer: dict[str, Json]) -> str:
     return question.names[max(range(len(shares)), key=shares.__getitem__)]
 
 
-def _rounded(names: Sequence[str], probabilities: Sequence[float]) -> dict[str, Json]:
-    return {name: round(p, 4) for name, p in zip(names, probabilities, strict=True)}
+def _rounded(names: Sequence[str], probabilities: Sequence[float], digits: int) -> dict[str, Json]:
+    return {name: round(p, digits) for name, p in zip(names, probabilities, strict=True)}
 
 
 def shares_of(question: Question, answer: dict[str, Json]) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from vedette.errors import FileError
+from vedette.errors import FileError, InputError
 from vedette.models.atomic import write_json
 from vedette.types import Json
 
@@ -38,9 +38,20 @@ def read(path: str, form: str, parse: Callable[[Any], T], hint: str) -> T:
     except orjson.JSONDecodeError as error:
         raise FileError(f"the threshold file {path} is not JSON: {error.msg}") from error
     try:
+        return of_content(data, form, parse, hint)
+    except InputError as error:
+        raise FileError(f"{path} is no threshold file: {error.message}", hint=hint) from error
+
+
+def of_content(data: Any, form: str, parse: Callable[[Any], T], hint: str) -> T:
+    """What `parse` makes of a file's content whose `format` is `form`.
+
+    Raises `InputError`, of which the message is the reason, for any other.
+    """
+    try:
         if data["format"] != form:
             raise ValueError(f"its format is {data['format']!r}, not {form!r}")
         return parse(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise FileError(f"{path} is no threshold file: {reason}", hint=hint) from error
+        raise InputError(reason, hint=hint) from error

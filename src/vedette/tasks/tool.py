@@ -22,6 +22,8 @@ from vedette.types import (
     Constraint,
     Item,
     Json,
+    Message,
+    Prompt,
     Request,
     ScoreRequest,
     Scores,
@@ -134,7 +136,20 @@ class CallTools:
 
     def question(self, text: str) -> ScoreRequest:
         """Which tool, if any."""
-        return ScoreRequest(prompt=prompt_of(self._choosing, text), choices=self.choices)
+        return self._question([Message("user", text)])
+
+    def _question(self, turns: Sequence[Message]) -> ScoreRequest:
+        messages = (Message("system", self._choosing), *turns)
+        return ScoreRequest(
+            prompt=Prompt(messages=messages, shared_messages=1), choices=self.choices
+        )
+
+    def tool_for(
+        self, turns: Sequence[Message], backend: Backend
+    ) -> Generator[Sequence[Ask], Sequence[Result], Tool | None]:
+        """Steps to the tool that the last of these turns asks for; None for none of them."""
+        decision, _ = yield from self._decided(self._question(turns), backend)
+        return None if self.is_none(decision) else self._likeliest(decision)
 
     @property
     def _texts_without_content(self) -> list[str]:
@@ -146,9 +161,8 @@ class CallTools:
         return WeakKeyDictionary()
 
     def _decided(
-        self, text: str, backend: Backend
+        self, question: ScoreRequest, backend: Backend
     ) -> Generator[Sequence[Ask], Sequence[Result], tuple[Decision, Usage]]:
-        question = self.question(text)
         check_room(question.prompt, 1, backend)
         known = self._priors.get(backend)
         free = [] if known else self._texts_without_content
@@ -192,7 +206,7 @@ class CallTools:
         usage, extra = Usage(), {}
         tool = self.tools[0]
         if self.is_open:
-            decision, usage = yield from self._decided(item.text, backend)
+            decision, usage = yield from self._decided(self.question(item.text), backend)
             extra = self._extra(decision)
             if self.is_none(decision):
                 return Answer(value={"calls": []}, usage=usage, extra=extra)

@@ -35,14 +35,15 @@ def limits() -> LLParserLimits:
 class Compiler:
     """Compiles each constraint once and hands out forks of it.
 
-    `hits` counts the times that one was known. Raises `SchemaError` (or `InputError` for the
+    `hits` counts the times that one was known; `written` are the bytes of each token that texts
+    are spelt with, b"" for tokens of their own. Raises `SchemaError` (or `InputError` for the
     other kinds) for what cannot be compiled; nothing is compiled leniently.
     """
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._tokenizer, pieces = constraint_tokenizer(model)
-        self._endings = Endings(pieces)
+        self._tokenizer, self.written = constraint_tokenizer(model)
+        self._endings = Endings(self.written)
         self._limits = limits()
         self._compiled: OrderedDict[Constraint, Compiled] = OrderedDict()
         self.hits = 0

@@ -15,8 +15,9 @@ from vedette.engine.generate import Generation
 from vedette.engine.llama.batch import Batch
 from vedette.engine.llama.context import Context, ContextSpec
 from vedette.engine.llama.model import Model
+from vedette.engine.prefix import n_common
 from vedette.engine.sampling import greedy, mask_in_place
-from vedette.engine.sequence import Sequence, n_common
+from vedette.engine.sequence import Sequence
 from vedette.errors import EngineFailed
 
 from .acceptance import Acceptance

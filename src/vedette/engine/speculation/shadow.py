@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from vedette.engine.sequence import n_common
+from vedette.engine.prefix import n_common
 
 from .acceptance import POSITIONS, Acceptance
 

@@ -57,6 +57,12 @@ def read_thresholds(path: str) -> GuardThresholds:
     return threshold_file.read(path, FORMAT, _parse, hint)
 
 
+def thresholds_of(content: Mapping[str, Any]) -> GuardThresholds:
+    """The same from what such a file holds. Raises `InputError` for anything else."""
+    hint = "give what a file of vedette guard --calibrate-on holds"
+    return threshold_file.of_content(content, FORMAT, _parse, hint)
+
+
 def _parse(data: Mapping[str, Any]) -> GuardThresholds:
     policies = {name: FlagThreshold(**one) for name, one in data["policies"].items()}
     return GuardThresholds(str(data["made_for"]), policies)

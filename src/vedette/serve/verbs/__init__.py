@@ -1,0 +1,1 @@
+"""The tasks as a request asks for them: one table, for HTTP and for MCP. Knows neither."""

@@ -1,0 +1,113 @@
+"""Calls read out of an answer, however it is cut into pieces; chats with tools in words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vedette.engine.call_form import CallTexts
+from vedette.errors import ConstraintFailed, InputError
+from vedette.tasks.call_grammar import CallGrammar
+from vedette.tasks.call_reader import Argued, Called, CallReader, Said
+from vedette.tasks.chat_tools import WRITTEN, WRITTEN_FORM, in_words, written_calls
+from vedette.tasks.tool_defs import tools_of
+from vedette.types import Message, ToolCall
+
+HERMES = CallTexts(
+    opening='<tool_call>\n{"name": "',
+    middle='", "arguments": ',
+    closing="}\n</tool_call>",
+    between='}\n</tool_call>\n<tool_call>\n{"name": "',
+)
+TOOLS = tools_of([{"name": "find", "description": "Finds."}])
+
+
+def read(texts, pieces):
+    """The text, and the calls, with the check that each begins before its arguments."""
+    said, calls = "", []
+    reader = CallReader(texts)
+    events = [event for piece in pieces for event in reader.push(piece)]
+    for event in [*events, *reader.finish()]:
+        match event:
+            case Said(text):
+                assert text
+                said += text
+            case Called(index, name):
+                assert index == len(calls)
+                calls.append((name, ""))
+            case Argued(index, text, _):
+                assert index == len(calls) - 1
+                calls[-1] = (calls[-1][0], calls[-1][1] + text)
+    return said, calls
+
+
+values = st.recursive(
+    st.none() | st.integers() | st.text(alphabet='{}[]"\\<>a世', max_size=6),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(
+    texts=st.sampled_from([HERMES, WRITTEN]),
+    said=st.text(alphabet='a\n<t{"', max_size=8),
+    calls=st.lists(
+        st.tuples(st.sampled_from(["find", "a-b.c"]), st.dictionaries(st.text(max_size=3), values)),
+        max_size=3,
+    ),
+    data=st.data(),
+)
+def test_the_same_is_read_from_any_pieces(texts, said, calls, data):
+    written = [(name, json.dumps(value, ensure_ascii=False)) for name, value in calls]
+    body = texts.between.join(f"{name}{texts.middle}{value}" for name, value in written)
+    whole = said + (f"{texts.opening}{body}{texts.closing}" if written else "")
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)))))
+    pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    assert read(texts, pieces) == (said, written)
+
+
+def test_a_call_that_breaks_off_is_none():
+    reader = CallReader(WRITTEN)
+    list(reader.push('{"name": "find", "arguments": {"a"'))
+    with pytest.raises(ConstraintFailed, match="breaks off"):
+        list(reader.finish())
+
+
+def test_what_can_only_be_text_is_told_at_once():
+    reader = CallReader(HERMES)
+    assert list(reader.push("a < b <")) == [Said("a < b ")]
+    assert list(reader.push("/b>")) == [Said("</b>")]
+
+
+def test_a_chat_in_words():
+    call = ToolCall("find", '{"what": "tea"}')
+    talk = (
+        Message("system", "Be brief."),
+        Message("user", "Find tea and {name}."),
+        Message("assistant", "Well.", calls=(call, call)),
+        Message("tool", "in {name}", call=0),
+        Message("tool", "gone", call=1),
+        Message("user", "And?"),
+    )
+    system, first, second, third = in_words(talk, TOOLS)
+    assert system.content.startswith("Be brief.\n\nYou can call these functions:\n- find(): Finds.")
+    assert first == talk[1]
+    assert second == Message("assistant", f"Well.\n{written_calls([call, call])}")
+    assert third == Message("user", "find returned: in {name}\nfind returned: gone\nAnd?")
+    assert read(WRITTEN, [second.content])[1] == [("find", '{"what": "tea"}')] * 2
+    assert in_words(talk[1:2], ()) == talk[1:2]
+
+
+def test_a_first_call_must_be_of_a_tool():
+    with pytest.raises(InputError, match="no tool 'go'"):
+        CallGrammar(TOOLS, WRITTEN_FORM, first="go")
+
+
+def test_arguments_cannot_be_copied_from_an_input():
+    span = {"type": "object", "properties": {"a": {"type": "string", "x-verbatim": True}}}
+    tools = tools_of([{"name": "f", "parameters": span}])
+    with pytest.raises(InputError, match="a chat has none"):
+        _ = CallGrammar(tools, WRITTEN_FORM).constraint
