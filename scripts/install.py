@@ -90,7 +90,7 @@ def pip_command() -> "list[str]":
     if keeps_tile_config():
         # A llama-cpp-python in pip's cache may have been built without it.
         options.append("--no-cache-dir")
-    project = f"{ROOT}[data,postgres,clean,serve,mcp]"
+    project = f"{ROOT}[data,postgres,clean,serve,mcp,pictures]"
     return [str(PYTHON), "-m", "pip", "install", *options, "--editable", project, *tools]
 
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own."""
+"""A real PostgreSQL server of a test's own, where one is installed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def _owner() -> str | None:
 
 
 @contextmanager
-def postgres_server(user: str) -> Iterator[Path]:
-    """The folder of its socket; the test is left out where no server is installed."""
+def running_postgres(user: str) -> Iterator[Path]:
+    """The folder of the server's socket; skips the test where no server is installed."""
     programs, owner = _programs(), _owner()
     if programs is None or owner is None:
         pytest.skip("no PostgreSQL server is installed")

@@ -6,6 +6,7 @@
     │   │   └── NothingQualifies    a field that nothing in this input can fill
     │   ├── LabelError          a label list that cannot be used
     │   ├── InputTooLong        one input that can never fit
+    │   ├── PictureError        a file that is no picture, or one that cannot be used
     │   ├── RequestRefused      a server refuses what it was asked
     │   ├── BudgetTooSmall      max_tokens cannot hold any legal answer
     │   ├── JournalMismatch     the journal beside the output is another job's
@@ -91,6 +92,16 @@ class InputTooLong(InputError):
     """One input that can never fit; the message has both sizes in tokens."""
 
     code = "input_too_long"
+
+
+class PictureError(InputError):
+    """A picture that cannot be used; `sha256` is that of its bytes, where they could be read."""
+
+    code = "invalid_picture"
+
+    def __init__(self, message: str, *, hint: str | None = None, sha256: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.sha256 = sha256
 
 
 class BudgetTooSmall(InputError):

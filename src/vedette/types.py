@@ -13,6 +13,7 @@ FinishReason: TypeAlias = Literal["stop", "length"]
 Cut: TypeAlias = Literal["budget", "loop"]
 AdapterScales: TypeAlias = tuple[tuple[str, float], ...]
 """Adapters by name, each with the scale at which it is applied."""
+PictureFormat: TypeAlias = Literal["jpeg", "png", "webp", "gif", "bmp", "tiff"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,12 +345,74 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A picture that `vedette.pictures.load` has found whole and not too large.
+
+    `data` is the file as it was given. Width and height are as it is meant to be seen: an EXIF
+    orientation is taken into account.
+    """
+
+    data: bytes = field(repr=False)
+    format: PictureFormat
+    sha256: str
+    width_px: int
+    height_px: int
+
+    @property
+    def media_type(self) -> str:
+        """As in a `Content-Type`."""
+        return f"image/{self.format}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How an item's text was read off a picture; it becomes `picture` in the result line.
+
+    `confidence` is the reader's own, the mean over the characters, from 0 to 1; None where there
+    was nothing to read. `unsure_lines` were left out.
+    """
+
+    sha256: str
+    text: str
+    lines: int
+    confidence: float | None
+    unsure_lines: int = 0
+    read_by: Literal["ocr"] = "ocr"
+
+    def as_dict(self) -> dict[str, Json]:
+        """For the result line."""
+        told: dict[str, Json] = {
+            "sha256": self.sha256,
+            "read_by": self.read_by,
+            "lines": self.lines,
+            "confidence": None if self.confidence is None else round(self.confidence, 4),
+            "text": self.text,
+        }
+        if self.unsure_lines:
+            told["unsure_lines"] = self.unsure_lines
+        return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One input of a task: id (as given, or its 1-based number), text, other columns."""
+    """One input of a task: id (as given, or its 1-based number), text, other columns.
+
+    `picture` is one that has not been read yet: the text is still to come. `reading` says that
+    the text was read off one.
+    """
 
     id: str
     text: str
     columns: Mapping[str, Json] = field(default_factory=dict)
+    picture: Picture | None = None
+    reading: Reading | None = None
+
+    @property
+    def picture_sha256(self) -> str | None:
+        """Hash of the picture that the text comes from, if it does."""
+        if self.picture is not None:
+            return self.picture.sha256
+        return None if self.reading is None else self.reading.sha256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

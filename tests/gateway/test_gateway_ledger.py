@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postgres_server import postgres_server
+from postgres_server import running_postgres
 from vedette.errors import FileError, InputError, LedgerFailed
 from vedette.gateway.ledger import Ledger
 from vedette.gateway.passage import OK, Passage
@@ -15,7 +15,7 @@ from vedette.types import Usage
 @pytest.fixture(scope="module")
 def postgres():
     pytest.importorskip("psycopg")
-    with postgres_server("books") as folder:
+    with running_postgres("books") as folder:
         yield f"postgresql://books@/postgres?host={folder}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 
 import httpx2
 import openai
@@ -259,6 +260,21 @@ def test_a_client_that_falls_silent_is_let_go(post, folder, monkeypatch):
         yield b""
 
     reply = post(content=slow(), headers=FORM)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (408, "upload_stalled")
+    assert contents(folder) == []
+
+
+def test_a_client_that_drips_is_let_go(post, folder, monkeypatch):
+    """Never silent for long, and yet never done."""
+    monkeypatch.setattr("vedette.serve.upload.PATIENCE_S", 0.2)
+
+    def dripping():
+        yield form_of(FILE, PURPOSE)[:60]
+        for _ in range(100):
+            time.sleep(0.05)
+            yield b"x"
+
+    reply = post(content=dripping(), headers=FORM)
     assert (reply.status_code, reply.json()["error"]["code"]) == (408, "upload_stalled")
     assert contents(folder) == []
 

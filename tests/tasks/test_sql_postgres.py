@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from postgres_server import postgres_server
-
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("sqlglot")
 pytest.importorskip("psycopg")
@@ -17,6 +15,7 @@ pytest.importorskip("psycopg")
 import psycopg
 from sql_walk import accepts, matcher_of, walk
 
+from postgres_server import running_postgres
 from vedette.errors import ConstraintFailed, FileError
 from vedette.tasks.sql.database import Database
 from vedette.tasks.sql.reflect import read_schema
@@ -42,7 +41,7 @@ INSERT INTO purchase (customer_id, total, note) VALUES (1, 9.5, '100%'), (1, 1.5
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """A database with a shop in it."""
-    with postgres_server("shop") as folder:
+    with running_postgres("shop") as folder:
         with psycopg.connect(host=str(folder), user="shop", dbname="postgres") as connection:
             connection.execute(SHOP)
         yield f"postgresql+psycopg://shop@/postgres?host={folder}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vedette.errors import InputError
@@ -31,8 +31,9 @@ class Candidates(Source):
             raise self._nothing()
         return files
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, *, known: Callable[[Item], bool] | None = None) -> Iterator[Row]:
         """The one row. Raises what `check` does, and the error of a bad candidate."""
+        del known  # what is known are queries with all their candidates
         yield Item(id="1", text=self.query, columns={self.column: self._documents()})
 
     def total(self) -> int:

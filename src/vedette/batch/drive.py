@@ -103,6 +103,11 @@ class Driver(Generic[Tag]):
         run = _Run(tag)
         self._runs.add(run)
         try:
+            if item.picture is not None:
+                raise InputError(
+                    f"the picture of {item.id} has not been read",
+                    hint="vedette.batch.read_pictures.read_item reads it",
+                )
             run.steps = self.task.steps(item, self._backend)
         except (InputError, RequestError) as error:
             self._end(run, error)

@@ -70,15 +70,28 @@ class BackFeed:
 
 
 class StreamFeed:
-    """Rows of stdin or a pipe, which may pause: a thread reads them and calls `wake` for each."""
+    """Rows that take their time: a thread reads them and calls `wake` for each.
 
-    def __init__(self, rows: Iterator[Row], wake: Callable[[], None]) -> None:
+    At most `ahead` wait to be polled. `close` waits `finish_s` for the thread to end, which one
+    that waits for stdin or a pipe cannot be made to.
+    """
+
+    def __init__(
+        self,
+        rows: Iterator[Row],
+        wake: Callable[[], None],
+        *,
+        ahead: int = ROWS_AHEAD,
+        finish_s: float = 0.0,
+    ) -> None:
         self.ended = False
         self._rows = rows
         self._wake = wake
-        self._queue: Queue[Row | Exception | None] = Queue(ROWS_AHEAD)
+        self._queue: Queue[Row | Exception | None] = Queue(ahead)
         self._closed = False
-        threading.Thread(target=self._read, name="vedette-feed", daemon=True).start()
+        self._finish_s = finish_s
+        self._thread = threading.Thread(target=self._read, name="vedette-feed", daemon=True)
+        self._thread.start()
 
     def poll(self) -> Row | None:
         """The next row if one has arrived. Raises what the reading raised."""
@@ -94,6 +107,7 @@ class StreamFeed:
     def close(self) -> None:
         """The thread ends with its next row; one that waits for input is left to the process."""
         self._closed = True
+        self._thread.join(self._finish_s)
 
     def _read(self) -> None:
         last: Exception | None = None

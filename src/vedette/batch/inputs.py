@@ -12,8 +12,10 @@ from pathlib import PurePath
 from typing import BinaryIO, Literal, TypeAlias, cast
 
 from vedette.errors import FileError, InputError
+from vedette.pictures.formats import SNIFFED_BYTES, format_of
+from vedette.pictures.formats import SUFFIXES as PICTURE_SUFFIXES
 
-Format: TypeAlias = Literal["auto", "jsonl", "csv", "lines", "parquet"]
+Format: TypeAlias = Literal["auto", "jsonl", "csv", "lines", "parquet", "pictures"]
 
 STDIN = "-"
 SUFFIXES: dict[str, Format] = {
@@ -82,14 +84,15 @@ class InputFile:
 def resolve(paths: tuple[str, ...], wanted: Format) -> tuple[InputFile, ...]:
     """The files that the paths stand for, in order; a glob's matches are sorted.
 
-    Raises `FileError` for one that is missing, a folder, unreadable or plainly of another kind,
-    and `InputError` when there is nothing to read or a format cannot be told.
+    A folder stands for the pictures in it, and must hold nothing else. Raises `FileError` for one
+    that is missing, another folder, unreadable or plainly of another kind, and `InputError` when
+    there is nothing to read or a format cannot be told.
     """
     if not paths:
         raise InputError("there is no input", hint="name files, or - for stdin")
     if paths.count(STDIN) > 1:
         raise InputError("stdin (-) can be read only once")
-    found = [path for given in paths for path in _expand(given)]
+    found = [path for given in paths for path in _expand(given, wanted)]
     files = tuple(InputFile(path, _format(path, wanted)) for path in found)
     for file in files:
         _check_readable(file)
@@ -102,7 +105,9 @@ def unreadable(path: str, error: OSError | EOFError) -> FileError:
     return FileError(f"cannot read {path}: {reason}")
 
 
-def _expand(path: str) -> list[str]:
+def _expand(path: str, wanted: Format) -> list[str]:
+    if path != STDIN and wanted in ("auto", "pictures") and os.path.isdir(path):
+        return _in_folder(path, wanted)
     if path == STDIN or os.path.lexists(path) or not glob.has_magic(path):
         return [path]
     matches = sorted(match for match in glob.glob(path, recursive=True) if not os.path.isdir(match))
@@ -111,10 +116,43 @@ def _expand(path: str) -> list[str]:
     return matches
 
 
+def _in_folder(folder: str, wanted: Format) -> list[str]:
+    """The files of a folder of pictures, sorted; hidden ones and its folders are left out."""
+    try:
+        with os.scandir(folder) as entries:
+            files = sorted(e.path for e in entries if e.is_file() and not e.name.startswith("."))
+    except OSError as error:
+        raise unreadable(folder, error) from error
+    others = [] if wanted == "pictures" else [path for path in files if not _is_picture(path)]
+    if len(others) == len(files):
+        raise FileError(f"{folder} is a folder", hint=f"name its files, as in '{folder}/*'")
+    if others:
+        shown = ", ".join(os.path.basename(path) for path in others[:3])
+        raise FileError(
+            f"{folder} holds other files beside pictures ({shown}{', ...' if others[3:] else ''})",
+            hint="say --format pictures to have each file read as one, or name the files",
+        )
+    return files
+
+
+def _is_picture(path: str) -> bool:
+    """By its name, so that a broken one is told of, or by how it begins."""
+    if PurePath(path).suffix.lower() in PICTURE_SUFFIXES:
+        return True
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            return format_of(file.read(SNIFFED_BYTES)) is not None
+    except OSError:
+        return False  # told of when it is read
+
+
 def _format(path: str, wanted: Format) -> Format:
     if path == STDIN:
-        if wanted == "parquet":
-            raise InputError("Parquet cannot be read from stdin", hint="give the file's path")
+        if wanted in ("parquet", "pictures"):
+            what = "Parquet" if wanted == "parquet" else "a picture"
+            raise InputError(f"{what} cannot be read from stdin", hint="give the file's path")
         return wanted
     if wanted != "auto":
         return wanted
@@ -124,6 +162,8 @@ def _format(path: str, wanted: Format) -> Format:
             f"{path}: a .json file can be one document or many rows",
             hint="for one object per line say --format jsonl, else convert it",
         )
+    if suffix not in SUFFIXES and _is_picture(path):
+        return "pictures"
     return SUFFIXES.get(suffix, "lines")
 
 
@@ -143,7 +183,7 @@ def _check_readable(file: InputFile) -> None:
             start = stream.read(4)
     except (OSError, EOFError) as error:
         raise unreadable(file.path, error) from error
-    if file.format == "parquet":
+    if file.format in ("parquet", "pictures"):
         return
     for magic, (kind, hint) in NOT_TEXT.items():
         if start.startswith(magic):

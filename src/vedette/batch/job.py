@@ -10,7 +10,7 @@ from vedette.errors import FileError, InputError
 from vedette.tasks.base import Task
 
 from .drive import RETRY_AFTER_S
-from .outputs import check_output, is_file
+from .outputs import Sink, check_output, is_file
 from .source import Source
 
 
@@ -20,7 +20,8 @@ class Job:
 
     `out` is a file (its journal is `<out>.journal` unless `journal` names another) or `-` for
     stdout, which has a journal only when one is named. `workers` None means the backend's width.
-    `retry_failed` asks rows again that ended in an error; `fresh` forgets earlier runs.
+    `retry_failed` asks rows again that ended in an error; `fresh` forgets earlier runs. `into`
+    takes the results too, and is closed with the job.
     """
 
     source: Source
@@ -32,6 +33,7 @@ class Job:
     retry_failed: bool = False
     fresh: bool = False
     retry_after_s: tuple[float, ...] = RETRY_AFTER_S
+    into: Sink | None = None
 
 
 def check(

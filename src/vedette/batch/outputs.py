@@ -38,6 +38,33 @@ class Output(Protocol):
         ...
 
 
+class Sink(Protocol):
+    """Takes the job's results beside its output, in order, from the first one on, in every run.
+
+    So what is put again must not be there twice.
+    """
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know at the end, a sentence each."""
+        ...
+
+    def put(self, row_id: str, content_sha256: str, body: bytes) -> None:
+        """The next result: its row's id and content hash, and the line without its id.
+
+        Raises `FileError` where it cannot be kept; a later run then puts it again.
+        """
+        ...
+
+    def finish(self) -> None:
+        """Nothing more comes in this run: keep what was put. Same errors as `put`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
 def is_file(path: str) -> bool:
     """Whether the output is (or will be) a regular file: one that can be continued."""
     if path == STDOUT:

@@ -17,10 +17,14 @@ MISSING_SHOWN = 8  # how many of a row's own field names an error message lists
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRow:
-    """A row that cannot become an item: its id (or number) and what is wrong with it."""
+    """A row that cannot become an item: its id (or number) and what is wrong with it.
+
+    `picture_sha256` is the hash of the picture that it would have been, where there were bytes.
+    """
 
     id: str
     error: VedetteError
+    picture_sha256: str | None = None
 
 
 Row: TypeAlias = Item | BadRow

@@ -12,7 +12,7 @@ import orjson
 
 from vedette.errors import DiskFull, FileError, InputError
 from vedette.tasks.base import Accountable, CutsTexts, Embeds, Learner, ShowsSchema, Task
-from vedette.types import Item
+from vedette.types import Item, Json
 
 from .ahead import Ahead
 from .drive import Driver
@@ -25,7 +25,17 @@ from .outputs import Output, has_content, open_output
 from .parts import KeptParts
 from .placing import place, placing
 from .progress import NoProgress, Progress, Snapshot
-from .results import Outcome, body_of, is_error, job_hash, job_identity, line_of, row_key
+from .results import (
+    Outcome,
+    about_row,
+    body_of,
+    content_sha256,
+    is_error,
+    job_hash,
+    job_identity,
+    line_of,
+    row_key,
+)
 from .rows import BadRow, Row
 from .study import POLL_S, Head, learn
 from .summary import Summary
@@ -33,6 +43,10 @@ from .summary import Summary
 ROWS_AHEAD = 4096
 """Rows may be answered this far ahead of the first unanswered one; each waits as a key only."""
 
+PICTURES_AHEAD = 4
+"""Pictures may be read this far ahead of the rows that are being answered."""
+
+READ_WITHIN_S = 60.0  # how long an interrupted job waits for the picture that is being read
 STOP_WITHIN_S = 10.0  # how long an interrupted job waits for its cancelled requests to end
 REPORT_EVERY_S = 0.1
 
@@ -48,7 +62,7 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
     check(job.source, job.out, job.journal, job.retry_failed)
     if job.workers is not None and job.workers < 1:
         raise InputError(f"--workers is {job.workers}; it must be at least 1, or auto")
-    identity = job_identity(job.task, job.backend)
+    identity = job_identity(job.task, job.backend, job.source.reading)
     path = journal_path(job.out, job.journal)
     if has_content(job.out) and not (path and os.path.exists(path)) and not job.fresh:
         raise FileError(
@@ -69,6 +83,8 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
         driver: Driver[bytes] = stack.enter_context(
             Driver(job.task, backend, retry_after_s=job.retry_after_s)
         )
+        if job.into is not None:
+            stack.enter_context(closing(job.into))
         shown = stack.enter_context(closing(progress or NoProgress()))
         interrupt = stack.enter_context(Interrupt(driver.wake))
         runner = _Runner(job, journal, output, driver, shown, interrupt)
@@ -78,6 +94,8 @@ def run(job: Job, progress: Progress | None = None) -> Summary:
         if journal.torn_bytes:
             note = f"{journal.path}: dropped the torn last line ({journal.torn_bytes:,} bytes)"
             output.notes.insert(0, note)
+        if job.into is not None:
+            output.notes += job.into.notes
         return runner.summary(path, tuple(output.notes))
 
 
@@ -100,10 +118,12 @@ class _Runner:
         self._progress = progress
         self._interrupt = interrupt
         self._workers = job.workers or job.backend.width
-        self._hash = job_hash(job_identity(job.task, job.backend))
+        self._hash = job_hash(job_identity(job.task, job.backend, job.source.reading))
         self._retried = journal.forget_errors() if job.retry_failed else 0
-        # Rows read and not written: the id, and the row's key or a bad row's result.
-        self._window: deque[tuple[str, bytes | None, bytes]] = deque()
+        # Rows read and not written: the id, the content's hash if somebody wants it, and the
+        # row's key or a bad row's result.
+        self._window: deque[tuple[str, str, bytes | None, bytes]] = deque()
+        self._about: dict[bytes, dict[str, Json]] = {}  # of rows that are being asked
         self._ahead = Ahead()
         self._asking: set[bytes] = set()
         self._total: int | None = None
@@ -130,11 +150,15 @@ class _Runner:
             except Exception:
                 self._settle(self._driver.take())
                 self._write_ready()
+                if self._job.into is not None:
+                    self._job.into.finish()
                 raise
         if self._interrupt.requested:
             self._stop()
         else:
             self._output.finish()
+        if self._job.into is not None:
+            self._job.into.finish()
         self._report(always=True)
 
     def summary(self, journal: str | None, notes: tuple[str, ...]) -> Summary:
@@ -235,6 +259,10 @@ class _Runner:
 
     def _feed(self) -> Feed:
         source = self._job.source
+        if source.reading is not None:
+            self._ahead = Ahead(n_rows=1)
+            rows = source.rows(known=lambda item: row_key(self._hash, item) in self._journal)
+            return StreamFeed(rows, self._driver.wake, ahead=PICTURES_AHEAD, finish_s=READ_WITHIN_S)
         if all(file.is_regular for file in source.check()):
             return FileFeed(source.rows())
         self._ahead = Ahead(n_rows=1)  # a row of a stream is asked as soon as it is there
@@ -260,12 +288,13 @@ class _Runner:
 
     def _take(self, row: Row) -> None:
         """Give a row its place in the window; it is to be asked unless its answer comes anyway."""
+        content = "" if self._job.into is None else content_sha256(row)
         if isinstance(row, BadRow):
             self._bad_rows += 1
-            self._window.append((row.id, None, body_of(row.error)))
+            self._window.append((row.id, content, None, body_of(row.error, about_row(row))))
             return
         key = row_key(self._hash, row)
-        self._window.append((row.id, key, b""))
+        self._window.append((row.id, content, key, b""))
         if self._journal.is_old(key):
             self._from_journal += 1
         elif key in self._journal or key in self._asking or key in self._ahead:
@@ -278,21 +307,24 @@ class _Runner:
         self._done_again += self._journal.was_started(key)
         self._journal.start(key)
         self._asking.add(key)
+        self._about[key] = about_row(item)
         self._driver.start(key, item)
 
     def _settle(self, over: list[tuple[bytes, Outcome]]) -> None:
         for key, outcome in over:
-            self._journal.add(key, body_of(outcome))
+            self._journal.add(key, body_of(outcome, self._about.pop(key)))
             self._asking.discard(key)
 
     def _write_ready(self) -> None:
         """Write the lines at the head of the window whose results are there."""
         while self._window:
-            row_id, key, body = self._window[0]
+            row_id, content, key, body = self._window[0]
             if key is not None:
                 if key not in self._journal:
                     break
                 body = self._journal.get(key)
+            if self._job.into is not None:  # first: what it has already may be put again
+                self._job.into.put(row_id, content, body)
             self._output.put(line_of(row_id, body))
             self._window.popleft()
             self._items += 1

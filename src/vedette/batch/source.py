@@ -6,18 +6,22 @@ import os
 import random
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, count, islice
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from vedette.errors import InputError
+from vedette.pictures.fetch import Fetch
+from vedette.pictures.ocr import Ocr, check_ocr, ocr_identity
+from vedette.types import Item, Json
 
 from .inputs import Format, InputFile, resolve, unreadable
 from .read_csv import check_csv_header, read_csv
 from .read_jsonl import read_jsonl
 from .read_lines import FirstLine, LineStream, read_blocks, read_lines, read_records
 from .read_parquet import check_parquet, read_parquet
+from .read_pictures import PictureRow, in_field, read_rows
 from .rows import Fields, Row
 
 Records: TypeAlias = Literal["line", "blank", "regex"]
@@ -45,6 +49,10 @@ class Source:
     A given id is passed through as it is, even when two rows share it; a row without one goes by
     its 1-based number over all the files. `limit` takes the first rows, `sample` that many at
     random (the same ones for the same `seed`, in input order), which reads the input twice.
+
+    A file that is a picture is one row, its id the path; of structured rows `picture_field` names
+    the field that says where the picture is: a path, a data URL, or a URL if `fetch_pictures`
+    allows that. The text is read off the picture by OCR.
     """
 
     paths: tuple[str, ...]
@@ -60,31 +68,49 @@ class Source:
     whole_rows: bool = False
     needs_text: bool = True
     needs_columns: bool = True
+    picture_field: str | None = None
+    fetch_pictures: bool = False
 
     @property
     def fields(self) -> Fields:
         """The fields of structured rows, defaults filled in."""
-        text = (self.text_field or "text") if self.needs_text else None
+        needs_text = self.needs_text and self.picture_field is None
+        text = (self.text_field or "text") if needs_text else None
+        picture = () if self.picture_field is None else (self.picture_field,)
         return Fields(
             text=text,
             id=self.id_field,
-            columns=self.columns,
+            columns=tuple(dict.fromkeys((*self.columns, *picture))),
             whole=self.whole_rows,
             lenient=not self.needs_columns,
         )
 
     @property
     def _names_fields(self) -> bool:
-        return bool(self.text_field or self.id_field or self.columns)
+        return bool(self.text_field or self.id_field or self.picture_field or self.columns)
+
+    @property
+    def reading(self) -> dict[str, Json] | None:
+        """What the texts depend on if they are read off pictures, else None.
+
+        Raises as `check` does.
+        """
+        return ocr_identity() if self._has_pictures(resolve(self.paths, self.format)) else None
+
+    def _has_pictures(self, files: tuple[InputFile, ...]) -> bool:
+        return self.picture_field is not None or any(file.format == "pictures" for file in files)
 
     def check(self) -> tuple[InputFile, ...]:
         """The files, after everything that can be known before the first row has been checked.
 
         Raises `FileError` for a file that is missing, unreadable or lacks a column, `InputError`
-        for options that are wrong or that nothing in the input could use.
+        for options that are wrong or that nothing in the input could use, `CapabilityMissing` for
+        pictures where they cannot be read.
         """
         files = resolve(self.paths, self.format)
         self._check_options(files)
+        if self._has_pictures(files):
+            check_ocr()
         for file in files:
             if file.format == "parquet":
                 check_parquet(file.path, self.fields)
@@ -93,20 +119,29 @@ class Source:
                     check_csv_header(stream, file.name, self.fields, file.delimiter)
         return files
 
-    def rows(self) -> Iterator[Row]:
-        """The rows in order; bad ones are among them. Raises what `check` raises."""
+    def rows(self, *, known: Callable[[Item], bool] | None = None) -> Iterator[Row]:
+        """The rows in order; bad ones are among them. Raises what `check` raises.
+
+        Pictures are read when their row's turn comes. One that is `known` is given without its
+        text: the caller has the answer already.
+        """
         files = self.check()
         if self.sample is not None:
-            return self._sampled(files, self.sample)
-        rows = self._all(files)
-        return rows if self.limit is None else islice(rows, self.limit)
+            chosen = self._sampled(files, self.sample)
+        else:
+            chosen = islice(self._all(files), self.limit)
+        if not self._has_pictures(files):
+            return cast("Iterator[Row]", chosen)  # none of them is a `PictureRow`
+        fetch = Fetch() if self.fetch_pictures else None
+        return read_rows(chosen, Ocr(), fetch=fetch, known=known)
 
     def total(self) -> int | None:
         """How many rows there are, or None when counting would cost too much or is impossible."""
         files = self.check()
         if not all(file.is_regular and not file.path.endswith(".gz") for file in files):
             return None
-        if sum(os.path.getsize(file.path) for file in files) > COUNTED_BYTES:
+        texts = (file for file in files if file.format != "pictures")
+        if sum(os.path.getsize(file.path) for file in texts) > COUNTED_BYTES:
             return None
         total = sum(1 for _ in islice(self._all(files), self.limit))
         return total if self.sample is None else min(total, self.sample)
@@ -116,11 +151,21 @@ class Source:
         plain = formats == {"lines"} or (self.records != "line" and formats <= {"lines", "auto"})
         if self.records != "line" and not formats & {"lines", "auto"}:
             raise InputError(f"--records {self.records} is for plain text, and no input is that")
-        if plain and self._names_fields:
-            named = next(filter(None, (self.text_field, self.id_field, *self.columns)))
+        if (plain or formats <= {"pictures", "lines"}) and self._names_fields:
+            given = (self.text_field, self.id_field, self.picture_field, *self.columns)
+            what = "plain text" if plain else "files"
             raise InputError(
-                f"the field {named!r} is asked for, but the input is plain text without fields",
+                f"the field {next(filter(None, given))!r} is asked for, but the input is {what} "
+                "without fields",
                 hint="give the format: jsonl, csv or parquet",
+            )
+        if self.picture_field is not None and self.text_field is not None:
+            raise InputError(
+                "--text-field and --picture-field exclude each other: the text is the picture's"
+            )
+        if self.fetch_pictures and self.picture_field is None:
+            raise InputError(
+                "--fetch-pictures is about URLs in rows", hint="name their field: --picture-field"
             )
         if (self.pattern is None) == (self.records == "regex"):
             raise InputError("--records regex and --pattern go together: give both or neither")
@@ -146,7 +191,7 @@ class Source:
                         hint="save it to a file first, or use --limit",
                     )
 
-    def _sampled(self, files: tuple[InputFile, ...], size: int) -> Iterator[Row]:
+    def _sampled(self, files: tuple[InputFile, ...], size: int) -> Iterator[Row | PictureRow]:
         total = sum(1 for _ in self._all(files))
         chosen = random.Random(self.seed).sample(range(total), min(size, total))
         wanted = set(chosen)
@@ -154,9 +199,21 @@ class Source:
         rows = islice(self._all(files), last + 1)
         return (row for index, row in enumerate(rows) if index in wanted)
 
-    def _all(self, files: tuple[InputFile, ...]) -> Iterator[Row]:
+    def _all(self, files: tuple[InputFile, ...]) -> Iterator[Row | PictureRow]:
+        """Every row; pictures not loaded yet, so that rows can be counted and passed over."""
         numbers = count(1)
-        return chain.from_iterable(self._read(file, numbers) for file in files)
+        return chain.from_iterable(self._of(file, numbers) for file in files)
+
+    def _of(self, file: InputFile, numbers: Iterator[int]) -> Iterator[Row | PictureRow]:
+        if file.format == "pictures":
+            next(numbers)
+            # A name that is not UTF-8 can be opened, but not be written into a result line.
+            name = os.fsencode(file.path).decode("utf-8", "replace")
+            return iter((PictureRow(id=name, place=file.path),))
+        rows = self._read(file, numbers)
+        if self.picture_field is None:
+            return rows
+        return in_field(rows, self.picture_field, keep=self.picture_field in self.columns)
 
     def _read(self, file: InputFile, numbers: Iterator[int]) -> Iterator[Row]:
         try:

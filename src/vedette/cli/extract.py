@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from vedette.cli.job import JobOptions, PathOrStdin, check_paths, read_text, run_job
+from vedette.cli.job import (
+    JobOptions,
+    PathOrStdin,
+    check_paths,
+    read_text,
+    run_job,
+    without_lines,
+)
 from vedette.cli.red_lines import refuse_red_lines
 from vedette.errors import InputError
 
@@ -16,15 +23,16 @@ def extract(
     instructions: str = "",
     max_tokens: int | None = None,
     prompt_schema: bool = True,
+    into: str | None = None,
     force: bool = False,
     options: JobOptions | None = None,
 ) -> int:
-    """Turn texts into JSON that fits a schema, one result line for each row.
+    """Turn texts and pictures into JSON that fits a schema, one result line for each row.
 
     Parameters
     ----------
     paths
-        Files, globs, or - for stdin.
+        Files, globs, a folder of pictures, or - for stdin.
     schema
         A file with a JSON Schema.
     fields
@@ -39,10 +47,14 @@ def extract(
         Most tokens of an answer; by default what the schema can need.
     prompt_schema
         Show the schema to the model; --prompt-schema=false leaves it out, for fine-tuned models.
+    into
+        A table for the answers, its columns typed by the schema: sqlite:///FILE?table=NAME or
+        postgresql+psycopg://USER@HOST/NAME?table=NAME. Without --out there are no result lines.
     force
         Go on where the task looks like one that a small model is not to be trusted with.
     """
     from vedette.cli.schema import read_schema
+    from vedette.tables import open_store
     from vedette.tasks.examples import extract_examples
     from vedette.tasks.extract import Extract
     from vedette.tasks.fields import schema_of_fields
@@ -64,4 +76,7 @@ def extract(
         max_tokens=max_tokens,
         prompt_schema=prompt_schema,
     )
-    return run_job(task, paths, options)
+    if into is None or options.show_prompt:
+        return run_job(task, paths, options)
+    store = open_store(into, task.schema)
+    return run_job(task, paths, without_lines(options, store.target.journal), into=store)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
@@ -20,6 +21,7 @@ from vedette.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from vedette.backends.base import Backend
+    from vedette.batch.outputs import Sink
     from vedette.batch.source import Source
     from vedette.tasks.base import Task
 
@@ -41,8 +43,8 @@ class JobOptions:
     "A LoRA adapter for all rows: NAME=PATH or NAME=PATH:SCALE; may be given again."
     out: str = "-"
     "File for the result lines (a journal beside it makes the run resumable); - is stdout."
-    format: Literal["auto", "jsonl", "csv", "lines", "parquet"] = "auto"
-    "Form of the input; auto goes by the suffix."
+    format: Literal["auto", "jsonl", "csv", "lines", "parquet", "pictures"] = "auto"
+    "Form of the input; auto goes by the suffix, and by the content of pictures."
     records: Literal["line", "blank", "regex"] = "line"
     "What a row of plain text is: a line, a block between blank lines, or --pattern."
     pattern: str | None = None
@@ -51,6 +53,10 @@ class JobOptions:
     "Field or column that holds the text (text)."
     id_field: str | None = None
     "Field or column that holds the id (id, where there is one)."
+    picture_field: str | None = None
+    "Field or column that says where a picture is (path, data URL); its text is the row's."
+    fetch_pictures: bool = False
+    "Fetch pictures of which the field gives an http(s) URL."
     limit: int | None = None
     "Only the first N rows."
     sample: int | None = None
@@ -91,6 +97,8 @@ class JobOptions:
             columns=columns,
             limit=self.limit,
             sample=self.sample,
+            picture_field=self.picture_field,
+            fetch_pictures=self.fetch_pictures,
         )
 
     def refuse_model(self) -> None:
@@ -138,6 +146,16 @@ def check_paths(paths: tuple[str, ...], verb: Callable[..., int]) -> None:
     )
 
 
+def without_lines(options: JobOptions, journal: str) -> JobOptions:
+    """The options of a job whose results go elsewhere: no lines on stdout, a journal all the same.
+
+    An `--out` or `--journal` that is given stays.
+    """
+    if options.out != "-":
+        return options
+    return replace(options, out=os.devnull, journal=options.journal or journal)
+
+
 def settings_of(options: JobOptions) -> Settings:
     """All settings, with what the command line says of them."""
     return load(
@@ -173,13 +191,14 @@ def run_job(
     source: Source | None = None,
     asks_model: bool = True,
     larger: str | None = None,
+    into: Sink | None = None,
 ) -> int:
     """Answer the rows; returns the exit code. Files are checked before the model is loaded.
 
     `columns` are fields that the task reads beside the text; `source` is where the rows come from
     if `paths` and `columns` do not say it all. Without `asks_model` no model is loaded, and options
     that are about one are refused. `larger` is the address of the second tier of a task that has
-    one.
+    one. `into` takes the results beside the output.
     """
     from vedette.backends.none import NoModel
     from vedette.batch.job import Job, check
@@ -189,6 +208,8 @@ def run_job(
     source = source or options.source(paths, columns)
     if not asks_model:
         options.refuse_model()
+    if options.fetch_pictures and settings_of(options).offline:
+        raise InputError("--fetch-pictures uses the network, which --offline forbids")
     workers = options.worker_count()
     check(source, options.out, options.journal, options.retry_failed)
     backend: Backend = NoModel()
@@ -208,6 +229,7 @@ def run_job(
             workers=workers,
             retry_failed=options.retry_failed,
             fresh=options.fresh,
+            into=into,
         )
         summary = run(job, progress_on(sys.stderr, quiet=options.quiet))
     finally:

@@ -67,6 +67,7 @@ VERBS = {
         "Find which answers can be kept, and promise it.",
     ),
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
+    "run-batch": ("vedette.cli.run_batch:run_batch", "Answer a file of OpenAI batch requests."),
     "serve": ("vedette.cli.serve:serve", "Answer over HTTP as OpenAI's API does."),
     "keys": ("vedette.cli.keys:app", "Make, list and remove API keys of serve."),
     "mcp": ("vedette.cli.mcp:mcp", "Offer the tasks as tools to programs that speak MCP."),

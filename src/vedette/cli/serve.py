@@ -93,12 +93,7 @@ def serve(
         from vedette.serve.options import ServeOptions, check_bind
         from vedette.serve.run import bind, run_app, url_of
     except ModuleNotFoundError as error:
-        if error.name not in EXTRA:
-            raise
-        raise CapabilityMissing(
-            f"serving needs the package {error.name}, which is not installed",
-            hint="pip install 'vedette[serve]'",
-        ) from error
+        raise missing_extra(error, "serving") from error
 
     settings = load(
         model=model,
@@ -169,6 +164,16 @@ def _gateway_table(settings: Settings) -> GatewayTable | None:
     from vedette.gateway.open import configured
 
     return configured(settings)
+
+
+def missing_extra(error: ModuleNotFoundError, what: str) -> CapabilityMissing:
+    """What to install for `what`. Raises the error itself where it is about something else."""
+    if error.name not in EXTRA:
+        raise error
+    return CapabilityMissing(
+        f"{what} needs the package {error.name}, which is not installed",
+        hint="pip install 'vedette[serve]'",
+    )
 
 
 def open_files(settings: Settings) -> FileStore | None:

@@ -20,10 +20,11 @@ def as_texts(paths: tuple[str, ...], options: JobOptions) -> JobOptions:
 def is_plain(paths: tuple[str, ...], options: JobOptions) -> bool:
     """Whether a plain file is among the inputs."""
     from vedette.batch.inputs import SUFFIXES
+    from vedette.pictures.formats import SUFFIXES as PICTURE_SUFFIXES
 
     if options.format != "auto":
         return options.format == "lines"
     return any(
-        PurePath(path.removesuffix(".gz")).suffix.lower() not in SUFFIXES
+        PurePath(path.removesuffix(".gz")).suffix.lower() not in (*SUFFIXES, *PICTURE_SUFFIXES)
         for path in paths or ("-",)
     )

@@ -36,6 +36,7 @@ from .llama.adapter import AdapterSet
 from .llama.model import Model
 from .loop import Loop
 from .options import EngineOptions, check_request
+from .penalties import check_tokens
 from .score import ChoiceTrie, RootWork, Scoring
 from .sequence import Sequence
 from .speculation.guessing import Guessing
@@ -225,7 +226,7 @@ class EngineCore:
 
     def _submit_text(self, request: Request, adapters: AdapterSet) -> Ticket[Completion]:
         check_request(request)
-        self._check_bias(request)
+        check_tokens(request.sampling, self.tokenizer.n_vocab)
         thinking = self._thinking(request)
         prompt = self._encode(request.prompt, think=thinking is not None)
         matcher = self.compiler.matcher(request.constraint) if request.constraint else None
@@ -258,14 +259,6 @@ class EngineCore:
             work.close()
             raise
         return ticket
-
-    def _check_bias(self, request: Request) -> None:
-        n_vocab = self.tokenizer.n_vocab
-        for token, _ in request.sampling.logit_bias:
-            if not 0 <= token < n_vocab:
-                raise InputError(
-                    f"logit_bias: {token} is no token of this model: they are 0 to {n_vocab - 1}"
-                )
 
     def _guessing(self, request: Request) -> Guessing:
         """How tokens are guessed for this answer. Raises `InputError` for what cannot be."""

@@ -15,6 +15,7 @@ from vedette.backends.base import Backend
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .activity import Activity, activity_router
 from .adapters import adapter_router
 from .batch_routes import batch_router, no_files_router
 from .batches import Batches
@@ -29,11 +30,15 @@ from .file_store import FileStore
 from .files import file_router
 from .guard import Guard
 from .inside import Inside
+from .machine import machine_router
 from .metrics import metric_router
 from .options import ServeOptions
+from .page import page_router
 from .problems import Refusal, add_handlers
 from .replies import ERRORS, ModelList, ModelReply, State
 from .rerank import rerank_router
+from .responses import response_router
+from .schema import schema_router
 from .systemone import systemone_router
 from .tasks import task_router
 from .tokens import token_router
@@ -65,14 +70,21 @@ def create_app(
         responses=ERRORS,
     )
     facts = Facts(backend, options)
-    app.add_middleware(Door, options=options, guard=Guard(options), metrics=facts.metrics)
+    guard = Guard(options)
+    activity = Activity()
+    app.add_middleware(Door, options=options, guard=guard, metrics=facts.metrics, activity=activity)
     add_handlers(app)
     app.include_router(document_router(app))
     app.include_router(metric_router(facts.metrics))
+    app.include_router(page_router())
+    app.include_router(activity_router(activity, facts))
+    app.include_router(machine_router(backend))
+    app.include_router(schema_router())
     app.include_router(_state(backend))
     app.include_router(_models(facts, gateway.models if gateway else ()))
     app.include_router(chat_router(facts))
     app.include_router(completion_router(facts))
+    app.include_router(response_router(facts))
     app.include_router(embedding_router(facts))
     app.include_router(token_router(facts))
     errands = Errands(facts)
@@ -83,7 +95,7 @@ def create_app(
         app.include_router(no_files_router())
     else:
         app.include_router(file_router(files))
-        app.include_router(batch_router(Batches(files, facts, Inside(app))))
+        app.include_router(batch_router(Batches(files, facts, Inside(app)), guard))
     if gateway is not None:
         from .gateway_entry import add_gateway  # it needs the extra `gateway`
 

@@ -20,6 +20,7 @@ from .batch_record import Batch
 from .batch_shelf import Shelf
 from .batch_work import Work, is_set_within
 from .facts import Facts
+from .faults import told
 from .file_store import FileStore, unkept
 from .inside import Inside
 from .problems import Refusal
@@ -157,8 +158,8 @@ class Batches:
             await is_set_within(self._closing, PAUSE_S)
         except (InputError, FileError, OSError, Refusal) as error:
             await self._fail(batch_id, "file_error", str(error))
-        except Exception:
-            _log.exception("%s stumbled over a fault of vedette", batch_id)
+        except Exception as error:
+            _log.error("%s stumbled over a fault of vedette\n%s", batch_id, told(error))
             await self._fail(batch_id, "internal_error", "a fault of the server")
 
     async def _validate(self, batch_id: str) -> None:

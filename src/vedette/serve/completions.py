@@ -13,10 +13,11 @@ from vedette.engine.options import MOST_TOP_LOGPROBS
 from vedette.types import Prompt, Request
 
 from .answer import answered
+from .answer_replies import TextChunk, TextReply
 from .facts import Facts
 from .fields import AnswerFields
 from .problems import Refusal
-from .replies import TextChunk, TextReply, streamed
+from .replies import streamed
 from .shapes import TextShape
 
 
@@ -63,7 +64,13 @@ def completion_router(facts: Facts) -> APIRouter:
     async def complete(body: CompletionBody, http: HttpRequest) -> Response:
         """A text goes on."""
         requests = body.requests(facts)
-        shape = TextShape(body.model, logprobs=body.logprobs is not None)
-        return await answered(http, facts.desk, body, requests, shape, n_each=body.n or 1)
+        shape = TextShape(
+            body.model,
+            logprobs=body.logprobs is not None,
+            includes_usage=body.includes_usage,
+        )
+        return await answered(
+            http, facts.desk, requests, shape, is_streamed=body.stream, n_each=body.n or 1
+        )
 
     return router

@@ -123,8 +123,10 @@ class Errands:
         self._facts = facts
         self._most = facts.options.max_requests
         self._backend = Leashed(facts.backend, facts.metrics.watch)
-        # Its own threads: errands take long, and the desk needs threads for moments.
-        self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="errand")
+        # Its own threads: errands take long, and the desk needs threads for moments. Batches have
+        # as many under way as the backend is wide, beside those that the desk lets in.
+        n_most = self._most + self._backend.width
+        self._threads = ThreadPoolExecutor(n_most, thread_name_prefix="errand")
 
     async def outcomes(
         self,

@@ -20,12 +20,16 @@ from vedette.gateway.messages import is_streamed
 from vedette.gateway.passage import Object, Passage
 
 from .desk import PAUSE_S, _left, _while_there
+from .faults import told
 from .ledger import ledger_router
 from .local_tier import LocalTier
 from .problems import OWN_FAULT, Refusal, body_of, response_of
-from .stream import DONE, PING, _data, _EventStream
+from .shapes import Framing
+from .stream import PING, _EventStream
 
 PATH = "/v1/chat/completions"
+
+_FRAMES = Framing()
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +77,7 @@ class GatewayEntry:
             response: Response = response_of(error)
         else:
             if is_streamed(body):
-                response = _EventStream(_data(first), _chunks(http, objects))
+                response = _EventStream(_FRAMES.framed(first), _chunks(http, objects))
             else:
                 await _next(objects)  # there is no other; what is left is to account for it
                 response = JSONResponse(first)
@@ -128,13 +132,13 @@ async def _chunks(http: HttpRequest, objects: AsyncGenerator[Object]) -> AsyncGe
             one = step.result()
             if one is None:
                 break
-            yield _data(one)
+            yield _FRAMES.framed(one)
     except (VedetteError, Refusal) as error:
-        yield _data(body_of(error))
+        yield _FRAMES.framed(body_of(error))
         return
-    except Exception:
-        _log.exception("a stream broke off by a fault of vedette")
-        yield _data(body_of(OWN_FAULT))
+    except Exception as error:
+        _log.error("a stream broke off by a fault of vedette\n%s", told(error))
+        yield _FRAMES.framed(body_of(OWN_FAULT))
         return
     finally:
         leaving.cancel()
@@ -142,7 +146,7 @@ async def _chunks(http: HttpRequest, objects: AsyncGenerator[Object]) -> AsyncGe
             step.cancel()
             await asyncio.gather(step, return_exceptions=True)
         await objects.aclose()
-    yield DONE
+    yield _FRAMES.end
 
 
 async def _next(objects: AsyncGenerator[Object]) -> Object | None:

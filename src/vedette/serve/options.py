@@ -12,6 +12,8 @@ from vedette.errors import InputError
 MEBIBYTE = 1024 * 1024
 READ_S = 20.0
 """Seconds for the head of a request, and for its body, which gets more for what has come."""
+SLOWEST_BYTES_PER_S = 1000
+"""A body that comes more slowly than this is not waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
