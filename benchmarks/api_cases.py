@@ -28,8 +28,13 @@ from schemathesis.generation import GenerationMode
 
 ROOT = Path(__file__).resolve().parent.parent
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+TIMEOUT_S = 300
 MOST_TOKENS = 4
 MOST_CHOICES = 3
+_MOST = {
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), MOST_TOKENS),
+    "n": MOST_CHOICES,
+}
 FEW = 10
 """Cases of a route without a body, which differ little."""
 # What a document cannot say, such as that `n` needs a temperature, is refused though it fits; by
@@ -91,7 +96,7 @@ def _ask_one(
         if mode is GenerationMode.POSITIVE:
             _make_quick(case.body, models[0]["id"])
         outcome.n_cases += 1
-        reply = case.call(base_url=url, headers=headers)
+        reply = case.call(base_url=url, headers=headers, timeout=TIMEOUT_S)
         outcome.statuses[reply.status_code] += 1
         case.validate_response(reply, headers=headers, transport_kwargs={"base_url": url})
 
@@ -112,7 +117,7 @@ def _make_quick(body: Any, model: str) -> None:
         return
     if "model" in body:
         body["model"] = model
-    for name, most in (("max_tokens", MOST_TOKENS), ("n", MOST_CHOICES)):
+    for name, most in _MOST.items():
         if isinstance(body.get(name), int):
             body[name] = min(body[name], most)
 
@@ -131,15 +136,18 @@ def main() -> int:
     from vedette.backends.local import LocalBackend
     from vedette.engine.options import EngineOptions
     from vedette.serve.app import create_app
+    from vedette.serve.file_store import FileStore
     from vedette.serve.options import ServeOptions
 
     with tempfile.TemporaryDirectory() as folder:
         model = given_options.model or build_tiny("full", Path(folder) / "tiny.gguf")
         backend = LocalBackend(model, EngineOptions(threads=1, width=4))
         try:
-            app = create_app(backend, ServeOptions(model="tiny", max_tokens=MOST_TOKENS))
-            with served(app) as url:
-                outcome = ask(url, given_options.cases, first_seed=given_options.seed)
+            options = ServeOptions(model="tiny", max_tokens=MOST_TOKENS)
+            with FileStore(Path(folder) / "files") as files:
+                app = create_app(backend, options, files)
+                with served(app) as url:
+                    outcome = ask(url, given_options.cases, first_seed=given_options.seed)
         finally:
             backend.close()
     say("\n\n".join(outcome.failures))

@@ -17,7 +17,7 @@ so unconstrained text is often no valid UTF-8: as harsh on a streaming decoder a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 TinyKind: TypeAlias = Literal["full", "sliding", "recurrent", "hybrid"]
 Tensors: TypeAlias = Iterator[tuple[str, NDArray[np.float32]]]
+Change: TypeAlias = Callable[[str, NDArray[np.float32]], NDArray[np.float32]]
 
 TINY_KINDS: tuple[TinyKind, ...] = get_args(TinyKind)
 CONTEXT_TOKENS = 4096
@@ -68,11 +69,13 @@ def build_tiny(
     n_vocab: int | None = None,
     template: str = CHATML,
     own_tokens: tuple[str, ...] = (),
+    change: Change | None = None,
 ) -> Path:
     """Write the model to `path` and return it; the same arguments give the same bytes.
 
     `own_tokens` are texts that are a token each, like `<tool_call>` in Qwen's. `n_vocab` pads the
-    vocabulary with unused tokens up to that size; by default there are none.
+    vocabulary with unused tokens up to that size; by default there are none. `change` says what
+    becomes of each tensor before it is written.
     Raises ValueError for an unknown kind or a vocabulary smaller than the tokenizer's.
     """
     if kind not in TINY_KINDS:
@@ -86,13 +89,16 @@ def build_tiny(
 
     output = weights.matrix(len(is_live), N_EMBD, gain=4.0)
     output[~is_live] = 0.0
-    writer.add_tensor("token_embd.weight", weights.embedding(kind, len(is_live)))
-    writer.add_tensor("output.weight", output)
+    tensors = [
+        ("token_embd.weight", weights.embedding(kind, len(is_live))),
+        ("output.weight", output),
+    ]
     # lfm2 files name the last norm after the embedding
     last_norm = "token_embd_norm" if kind == "hybrid" else "output_norm"
-    writer.add_tensor(f"{last_norm}.weight", weights.norm(N_EMBD))
-    for name, tensor in _layers(kind, weights):
-        writer.add_tensor(name, tensor)
+    tensors.append((f"{last_norm}.weight", weights.norm(N_EMBD)))
+    tensors += _layers(kind, weights)
+    for name, tensor in tensors:
+        writer.add_tensor(name, tensor if change is None else change(name, tensor))
 
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -11,6 +11,8 @@ from .schema_report import SchemaReport
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 FinishReason: TypeAlias = Literal["stop", "length"]
 Cut: TypeAlias = Literal["budget", "loop"]
+AdapterScales: TypeAlias = tuple[tuple[str, float], ...]
+"""Adapters by name, each with the scale at which it is applied."""
 PictureFormat: TypeAlias = Literal["jpeg", "png", "webp", "gif", "bmp", "tiff"]
 
 
@@ -139,6 +141,8 @@ class Request:
     is `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N` in place of the engine's own setting.
     With `logprobs` each token's log-probability is told, and of the `top_logprobs` likeliest
     tokens at its place.
+    `adapters` are those of the loaded ones under which all of it is computed; none is the plain
+    model.
     """
 
     prompt: Prompt
@@ -152,19 +156,22 @@ class Request:
     top_logprobs: int = 0
     tier: int = 0
     speculate: str | None = None
+    adapters: AdapterScales = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest:
     """One closed question: how likely is each choice as the answer to the prompt?
 
-    `tier` says which of several backends answers, counted from the smallest.
+    `tier` says which of several backends answers, counted from the smallest. `adapters`: as for
+    `Request`.
     """
 
     prompt: Prompt
     choices: tuple[str, ...]
     deadline_s: float | None = None
     tier: int = 0
+    adapters: AdapterScales = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,13 +179,14 @@ class EmbedRequest:
     """One text to be placed: what does the model expect to come after the prompt?
 
     `keep` says that the text is likely to come again, in other jobs too, so that its place is
-    worth keeping on disk. `tier`: as for `ScoreRequest`.
+    worth keeping on disk. `tier` and `adapters`: as for `ScoreRequest`.
     """
 
     prompt: Prompt
     keep: bool = False
     deadline_s: float | None = None
     tier: int = 0
+    adapters: AdapterScales = ()
 
 
 AnyRequest: TypeAlias = Request | ScoreRequest | EmbedRequest

@@ -129,6 +129,13 @@ def test_one_model_has_no_second_tier(backend):
         backend.submit(asking(tier=1))
 
 
+def test_adapters_that_are_not_there_are_refused_and_never_left_out(backend, kind):
+    refusal = InputError if kind == "local" else CapabilityMissing
+    for ask in (backend.check, backend.submit):
+        with pytest.raises(refusal, match="adapter 'terse'"):
+            ask(asking(adapters=(("terse", 1.0),)))
+
+
 def test_a_prompt_without_room_is_too_long(backend):
     with pytest.raises(InputTooLong):
         backend.submit(asking(CONSTRAINTS["choice"], text="日 word " * 5000)).result(60)

@@ -29,7 +29,7 @@ class FakeCells:
     shares: bool = True
     shares_live: bool = True
 
-    def n_known(self, tokens: list[int]) -> int:
+    def n_known(self, tokens: list[int], adapters: object = None) -> int:
         return self.known.get(tokens[0], 0)
 
 

@@ -75,7 +75,8 @@ class TreeAgainstList(RuleBasedStateMachine):
 
     @invariant()
     def each_node_has_an_owner_that_passes_through_it(self) -> None:
-        nodes = [*self.tree._root.children.values()]
+        roots = self.tree._roots.values()
+        nodes = [child for root in roots for child in root.children.values()]
         while nodes:
             node = nodes.pop()
             assert node.edge

@@ -119,7 +119,6 @@ def test_tokens_of_their_own_are_spelt_as_such(tooled):
         form = engine.call_form
         (opens,) = engine.tokenizer.encode_text("<tool_call>", special=True)
     assert form.texts == HERMES
-    assert form.has_token
     assert form.opening == f'<[{opens}]> "\\n{{\\"name\\": \\""'
 
 

@@ -17,13 +17,13 @@ OVER = ("completed", "failed", "cancelled", "expired")
 
 
 @contextmanager
-def serving(backend, folder, options=None, **limits):
+def serving(backend, folder, options=None, *, key="none", **limits):
     """A client of a server that keeps its files in the folder."""
     options = options or ServeOptions(model="tiny", max_tokens=12)
     with (
         FileStore(folder, **limits) as store,
         served(create_app(backend, options, store)) as url,
-        OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
+        OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0) as client,
     ):
         yield client
 

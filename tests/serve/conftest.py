@@ -12,7 +12,16 @@ from served import served
 from vedette.backends.local import LocalBackend
 from vedette.engine.options import EngineOptions
 from vedette.serve.app import create_app
+from vedette.serve.file_store import FileStore
 from vedette.serve.options import ServeOptions
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _data_of_nobody(tmp_path_factory) -> Iterator[None]:
+    """Servers that are told no folder keep their files in one of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +32,12 @@ def tiny_backend(tiny_full) -> Iterator[LocalBackend]:
 
 
 @pytest.fixture(scope="session")
-def url(tiny_backend) -> Iterator[str]:
-    with served(create_app(tiny_backend, ServeOptions(model="tiny", max_tokens=12))) as address:
+def url(tiny_backend, tmp_path_factory) -> Iterator[str]:
+    options = ServeOptions(model="tiny", max_tokens=12)
+    with (
+        FileStore(tmp_path_factory.mktemp("served")) as files,
+        served(create_app(tiny_backend, options, files)) as address,
+    ):
         yield address
 
 

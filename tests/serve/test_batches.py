@@ -14,6 +14,7 @@ from served import wait_until
 
 from vedette.errors import DiskFull
 from vedette.serve.batch_shelf import Shelf
+from vedette.serve.keys import KeyFile
 from vedette.serve.options import ServeOptions
 
 SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
@@ -161,6 +162,20 @@ def test_what_a_batch_cannot_be_is_refused(client, fields, param):
         begin(client, [chat_line("a")], **{"endpoint": CHAT, **fields})
     assert refused.value.param == param
     assert list(client.batches.list()) == before
+
+
+def test_a_key_may_not_ask_by_a_batch_what_it_may_not_ask_itself(tiny_backend, folder, tmp_path):
+    keys = KeyFile(tmp_path / "keys.json")
+    narrow = keys.add("narrow", frozenset({"files", "embed"}), None)
+    options = ServeOptions(model="tiny", keys_file=keys.path)
+    with serving(tiny_backend, folder, options, key=narrow) as client:
+        with pytest.raises(openai.PermissionDeniedError, match="has no scope chat") as refused:
+            begin(client, [chat_line("a")])
+        assert refused.value.code == "insufficient_scope"
+        body = {"model": "tiny", "input": "x"}
+        url = "/v1/embeddings"
+        line = {"custom_id": "a", "method": "POST", "url": url, "body": body}
+        assert over(client, begin(client, [line], url).id).request_counts.completed == 1
 
 
 def test_a_batch_reads_a_file_that_was_sent_for_it(client):

@@ -21,10 +21,11 @@ from vedette.errors import ConstraintFailed
 from vedette.serve.app import create_app
 from vedette.serve.options import ServeOptions
 from vedette.serve.told import Told
+from vedette.serve.tool_use import OPENING_TOKENS
 from vedette.tasks.call_grammar import CallGrammar
-from vedette.tasks.chat_tools import WRITTEN_FORM
+from vedette.tasks.chat_tools import WRITTEN, WRITTEN_FORM
 from vedette.tasks.tool_defs import tools_of
-from vedette.types import ScoreRequest, Scores, Usage
+from vedette.types import Completion, Request, ScoreRequest, Scores, Usage
 
 HELLO = [{"role": "user", "content": "hello 世界"}]
 
@@ -45,8 +46,16 @@ class Deciding(LocalBackend):
     """Whose scores are what a test says: the choices listed in `wanted` are likely."""
 
     wanted = ""
+    begins = False
 
     def submit(self, request):
+        is_looked_at = isinstance(request, Request) and request.max_tokens == OPENING_TOKENS
+        if is_looked_at and self.begins:
+            texts = self.engine.call_form.texts if self.engine.call_form else WRITTEN
+            ticket = Ticket()
+            text = texts.opening + "se"
+            ticket.settle(Completion(text=text, finish_reason="length", usage=Usage()))
+            return ticket
         if not isinstance(request, ScoreRequest):
             return super().submit(request)
         self.asked = request
@@ -114,6 +123,7 @@ def test_a_named_function_is_called_once(client):
 @pytest.mark.parametrize("how", [{}, {"temperature": 2.0, "seed": 5, "n": 3}])
 def test_required_calls_fit_their_tools_and_begin_with_the_likeliest(client, deciding, how):
     deciding.wanted = "stop"
+    how = {"parallel_tool_calls": True, **how}
     for choice in ask(client, tool_choice="required", **how).choices:
         check_calls(choice.message.tool_calls)
         assert choice.message.tool_calls[0].function.name == "stop"
@@ -121,15 +131,15 @@ def test_required_calls_fit_their_tools_and_begin_with_the_likeliest(client, dec
     assert deciding.asked.choices == ("set_level", "stop")
 
 
-def test_one_call_at_a_time_where_that_is_asked_for(client):
-    answer = ask(client, tool_choice="required", parallel_tool_calls=False)
+def test_one_call_at_a_time_unless_more_are_asked_for(client):
+    answer = ask(client, tool_choice="required")
     check_calls(answer.choices[0].message.tool_calls)
     assert len(answer.choices[0].message.tool_calls) == 1
 
 
 def test_the_scores_decide_between_a_call_and_a_text(client, deciding):
     deciding.wanted = "set_level"
-    called = ask(client, parallel_tool_calls=False).choices[0]
+    called = ask(client).choices[0]
     assert (called.finish_reason, called.message.content) == ("tool_calls", None)
     assert called.message.tool_calls[0].function.name == "set_level"
     deciding.wanted = "none"
@@ -150,27 +160,29 @@ def test_only_the_last_turns_are_read_for_the_decision(client, deciding):
     assert read == ["q2", "a2", "q3"]
 
 
-def test_calls_and_results_come_back_and_the_model_goes_on_as_it_likes(client):
+def test_after_a_result_the_model_goes_on_as_it_begins(client, deciding):
     first = ask(client, tool_choice=NAMED).choices[0].message
     result = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": "stopped"}
     talk = [*HELLO, first, result]
-    choice = ask(client, talk, max_tokens=30).choices[0]
-    if choice.message.tool_calls:
-        check_calls(choice.message.tool_calls)
-    else:
-        assert choice.message.content
-    with_tools = ask(client, talk, max_tokens=30).usage.prompt_tokens
-    assert ask(client, talk, tool_choice="none").usage.prompt_tokens < with_tools
-    with client.chat.completions.stream(
-        model="tiny", messages=talk, tools=TOOLS, max_tokens=30
-    ) as stream:
-        stream.until_done()
-        final = stream.current_completion_snapshot.choices[0].message
-    assert final.content == choice.message.content
+    said = ask(client, talk, max_tokens=30)
+    assert said.choices[0].message.content
+    assert said.choices[0].message.tool_calls is None
+    plain = ask(client, talk, max_tokens=30, tool_choice="none")
+    assert plain.choices[0].message.content == said.choices[0].message.content
+    deciding.begins = True
+    called = ask(client, talk, max_tokens=60)
+    deciding.begins = False
+    check_calls(called.choices[0].message.tool_calls)
+    # It is the tools that make the difference.
+    assert called.usage.prompt_tokens > said.usage.prompt_tokens
 
 
 @pytest.mark.parametrize(
-    "how", [{"tool_choice": NAMED}, {"tool_choice": "required", "temperature": 2.0, "seed": 3}]
+    "how",
+    [
+        {"tool_choice": NAMED},
+        {"tool_choice": "required", "parallel_tool_calls": True, "temperature": 2.0, "seed": 3},
+    ],
 )
 def test_a_stream_is_the_same_calls_in_pieces(client, how):
     whole = ask(client, **how).choices[0]
@@ -231,9 +243,6 @@ def test_the_wire_of_a_called_function(door):
         ({"tools": [{"type": "web_search"}]}, "tools"),
         ({"tools": [STOP, STOP]}, "tools"),
         ({"tools": [function("f", a={"type": "string", "pattern": "("})]}, "tools"),
-        ({"response_format": {"type": "json_object"}}, "tools"),
-        ({"stop": "x"}, "stop"),
-        ({"logprobs": True}, "logprobs"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.tool_call_id"),
         (
             {"messages": [{"role": "tool", "content": "x", "tool_call_id": "c"}]},
@@ -263,9 +272,31 @@ def test_what_cannot_be_called_is_refused(door, fields, param):
     assert reply.json()["error"]["param"] == param
 
 
-def test_a_form_goes_with_tools_that_are_not_called(client):
-    answer = ask(client, tool_choice="none", response_format={"type": "json_object"}, max_tokens=60)
-    assert isinstance(json.loads(answer.choices[0].message.content), dict)
+def test_the_prompt_can_be_seen_with_its_calls(door, deciding):
+    call = {"id": "c", "type": "function", "function": {"name": "stop", "arguments": '{"code": 7}'}}
+    messages = [
+        *HELLO,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "done"},
+    ]
+    reply = httpx2.post(f"{door}/apply-template", json={"messages": messages}, timeout=30)
+    prompt = reply.json()["prompt"]
+    assert '{"name": "stop", "arguments": {"code": 7}}' in prompt
+    assert ("<tool_response>" in prompt) == (deciding.engine.call_form is not None)
+    assert "stop returned: done" in prompt or "stop: done" in prompt
+
+
+def test_form_stop_and_logprobs_hold_for_words_and_not_for_calls(client, deciding):
+    how = {"response_format": {"type": "json_object"}, "stop": "code", "logprobs": True}
+    deciding.wanted = "stop"
+    called = ask(client, **how).choices[0]
+    assert called.message.tool_calls[0].function.arguments == '{"code": 7}'
+    assert called.logprobs is None
+    deciding.wanted = "none"
+    how = {"response_format": {"type": "json_object"}, "logprobs": True, "max_tokens": 60}
+    said = ask(client, **how).choices[0]
+    assert isinstance(json.loads(said.message.content), dict)
+    assert said.logprobs.content
 
 
 def test_a_budget_that_no_call_fits_into_is_refused(client):

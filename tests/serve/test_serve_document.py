@@ -15,10 +15,28 @@ from served import served
 from vedette.backends.none import NoModel
 from vedette.serve.app import create_app
 from vedette.serve.fields import Body
+from vedette.serve.file_store import FileStore
 from vedette.serve.options import ServeOptions
 
 HELLO = [{"role": "user", "content": "hello"}]
-CASES = 160
+CASES = 120
+
+
+@pytest.fixture(scope="module")
+def url(tiny_backend, tmp_path_factory):
+    """A server with everything that it can have."""
+    options = ServeOptions(model="tiny", max_tokens=4)
+    with (
+        FileStore(tmp_path_factory.mktemp("files")) as files,
+        served(create_app(tiny_backend, options, files)) as address,
+    ):
+        yield address
+
+
+@pytest.fixture
+def http(url):
+    with httpx2.Client(base_url=url, timeout=30) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")

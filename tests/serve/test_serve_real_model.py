@@ -54,5 +54,23 @@ def test_a_schema_and_an_embedding(client):
     assert dot(first, same) > dot(first, other)
 
 
+def test_a_tool_is_called_with_what_the_user_says(client):
+    """Its template knows no tools, so that it is told of them in words."""
+    minutes = {"minutes": {"type": "integer"}}
+    schema = {"type": "object", "properties": minutes, "required": ["minutes"]}
+    timer = {"name": "set_timer", "description": "Start a timer.", "parameters": schema}
+    answer = client.chat.completions.create(
+        model=MODEL,
+        messages=[{"role": "user", "content": "Set a timer for 20 minutes."}],
+        tools=[{"type": "function", "function": timer}],
+        tool_choice={"type": "function", "function": {"name": "set_timer"}},
+    )
+    (call,) = answer.choices[0].message.tool_calls
+    assert (call.function.name, json.loads(call.function.arguments)) == (
+        "set_timer",
+        {"minutes": 20},
+    )
+
+
 def dot(left, right) -> float:
     return sum(a * b for a, b in zip(left, right, strict=True))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vedette.engine.call_form import CallTexts
 from vedette.errors import ConstraintFailed, InputError
 from vedette.tasks.call_grammar import CallGrammar
-from vedette.tasks.call_reader import Argued, Called, CallReader, Said
+from vedette.tasks.call_reader import Argued, Called, CallReader
 from vedette.tasks.chat_tools import WRITTEN, WRITTEN_FORM, in_words, written_calls
 from vedette.tasks.tool_defs import tools_of
 from vedette.types import Message, ToolCall
@@ -26,22 +26,21 @@ TOOLS = tools_of([{"name": "find", "description": "Finds."}])
 
 
 def read(texts, pieces):
-    """The text, and the calls, with the check that each begins before its arguments."""
-    said, calls = "", []
+    """The calls, with the check that each begins before its arguments."""
+    calls, whole = [], []
     reader = CallReader(texts)
-    events = [event for piece in pieces for event in reader.push(piece)]
-    for event in [*events, *reader.finish()]:
+    for event in [event for piece in pieces for event in reader.push(piece)]:
         match event:
-            case Said(text):
-                assert text
-                said += text
             case Called(index, name):
-                assert index == len(calls)
+                assert index == len(calls) == len(whole)
                 calls.append((name, ""))
-            case Argued(index, text, _):
+            case Argued(index, text, is_whole):
                 assert index == len(calls) - 1
                 calls[-1] = (calls[-1][0], calls[-1][1] + text)
-    return said, calls
+                whole += [index] if is_whole else []
+    reader.finish()
+    assert whole == [*range(len(calls))]
+    return calls
 
 
 values = st.recursive(
@@ -53,33 +52,27 @@ values = st.recursive(
 
 @given(
     texts=st.sampled_from([HERMES, WRITTEN]),
-    said=st.text(alphabet='a\n<t{"', max_size=8),
     calls=st.lists(
         st.tuples(st.sampled_from(["find", "a-b.c"]), st.dictionaries(st.text(max_size=3), values)),
+        min_size=1,
         max_size=3,
     ),
     data=st.data(),
 )
-def test_the_same_is_read_from_any_pieces(texts, said, calls, data):
+def test_the_same_is_read_from_any_pieces(texts, calls, data):
     written = [(name, json.dumps(value, ensure_ascii=False)) for name, value in calls]
     body = texts.between.join(f"{name}{texts.middle}{value}" for name, value in written)
-    whole = said + (f"{texts.opening}{body}{texts.closing}" if written else "")
+    whole = f"{texts.opening}{body}{texts.closing}"
     cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)))))
     pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-    assert read(texts, pieces) == (said, written)
+    assert read(texts, pieces) == written
 
 
 def test_a_call_that_breaks_off_is_none():
     reader = CallReader(WRITTEN)
     list(reader.push('{"name": "find", "arguments": {"a"'))
     with pytest.raises(ConstraintFailed, match="breaks off"):
-        list(reader.finish())
-
-
-def test_what_can_only_be_text_is_told_at_once():
-    reader = CallReader(HERMES)
-    assert list(reader.push("a < b <")) == [Said("a < b ")]
-    assert list(reader.push("/b>")) == [Said("</b>")]
+        reader.finish()
 
 
 def test_a_chat_in_words():
@@ -97,7 +90,9 @@ def test_a_chat_in_words():
     assert first == talk[1]
     assert second == Message("assistant", f"Well.\n{written_calls([call, call])}")
     assert third == Message("user", "find returned: in {name}\nfind returned: gone\nAnd?")
-    assert read(WRITTEN, [second.content])[1] == [("find", '{"what": "tea"}')] * 2
+    assert (
+        read(WRITTEN, [second.content.removeprefix("Well.\n")]) == [("find", '{"what": "tea"}')] * 2
+    )
     assert in_words(talk[1:2], ()) == talk[1:2]
 
 

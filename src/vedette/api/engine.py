@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, cast
 
 import orjson
 from pydantic import BaseModel, TypeAdapter
 
+from vedette.backends.adapted import Adapted
 from vedette.backends.local import LocalBackend, fetch, options_of
+from vedette.backends.personas import parse_personas
 from vedette.config import load
 from vedette.errors import InputError, SchemaError
 from vedette.tasks.fields import schema_of_fields
 from vedette.types import (
+    AdapterScales,
     Completion,
     Constraint,
     Embedding,
@@ -29,6 +33,8 @@ from vedette.types import (
 
 Schema = dict[str, Any] | str | type[BaseModel]
 Chat = str | Sequence[dict[str, str]] | Prompt
+Scales = Mapping[str, float]
+"""Loaded adapters by name, each with the scale at which it is applied."""
 
 
 class CompleteOptions(TypedDict, total=False):
@@ -37,7 +43,8 @@ class CompleteOptions(TypedDict, total=False):
     At most one of `schema`, `choices`, `regex`, `grammar` (GBNF) and `lark` constrains the
     answer; `schema_options` says how a schema is taken. `think`: `off`, `free` or a number of
     tokens, for models that think first. Temperature 0 is greedy; `deadline_s` counts from the
-    call. `speculate` is `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.
+    call. `speculate` is `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`. `adapters` are
+    loaded ones by name with their scales.
     """
 
     schema: Schema
@@ -54,6 +61,7 @@ class CompleteOptions(TypedDict, total=False):
     logprobs: bool
     deadline_s: float
     speculate: str
+    adapters: Scales
 
 
 class Engine:
@@ -63,7 +71,8 @@ class Engine:
     it is not here yet and `offline` is not set. Use it as a context manager, or call `close`.
     `width` requests are answered at once; `context_tokens` bounds prompt and answer together.
     `draft` is a smaller model that may guess tokens, `speculate` says who does.
-    `tuned` says whether a copy that `vedette tune` made of the model is used.
+    `tuned` says whether a copy that `vedette tune` made of the model is used. `adapters` are LoRA
+    adapters to load, their files by name; a request is answered under those that it names.
     """
 
     def __init__(
@@ -78,6 +87,7 @@ class Engine:
         speculate: str | None = None,
         offline: bool | None = None,
         tuned: bool | None = None,
+        adapters: Mapping[str, str | Path] | None = None,
     ) -> None:
         settings = load(
             model=model,
@@ -92,6 +102,40 @@ class Engine:
         )
         fetch(settings)
         self.backend = LocalBackend(settings.model, options_of(settings), use_tuned=settings.tuned)
+        try:
+            self.backend.add_personas(parse_personas(settings.lora))
+            for name, path in (adapters or {}).items():
+                self.add_adapter(name, path)
+        except BaseException:
+            self.backend.close()
+            raise
+
+    def add_adapter(self, name: str, path: str | Path) -> None:
+        """Load a LoRA adapter, which requests may name from then on.
+
+        Raises `InputError` for a name that is taken or not one, `AdapterRefused` for an adapter
+        that does not go with the model, `ModelError` and `FileError` for a file that is no GGUF.
+        """
+        self.backend.add_adapter(name, Path(path).expanduser())
+
+    def remove_adapter(self, name: str) -> None:
+        """Take an adapter away; requests under way have it to their end.
+
+        Raises `InputError` for one that is not there.
+        """
+        self.backend.remove_adapter(name)
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """The names of the loaded adapters."""
+        return tuple(self.backend.adapters)
+
+    def persona(self, adapters: Scales) -> Adapted:
+        """The engine under adapters, as the `backend` of a task. The engine stays its owner.
+
+        Raises `InputError` for one that is not loaded.
+        """
+        return Adapted(self.backend, _scales(adapters))
 
     def complete(self, prompt: Chat, **options: Unpack[CompleteOptions]) -> Completion:
         """Generate one text. At most one constraint holds it.
@@ -115,14 +159,19 @@ class Engine:
         finally:
             handle.cancel()
 
-    def score(self, prompt: Chat, choices: Sequence[str]) -> Scores:
+    def score(
+        self, prompt: Chat, choices: Sequence[str], *, adapters: Scales | None = None
+    ) -> Scores:
         """Log-probability of each choice as the beginning of the answer. Nothing is generated."""
-        request = ScoreRequest(prompt=_prompt(prompt), choices=tuple(choices))
+        request = ScoreRequest(
+            prompt=_prompt(prompt), choices=tuple(choices), adapters=_scales(adapters)
+        )
         return self.backend.submit(request).result()
 
-    def embed(self, prompt: Chat) -> Embedding:
+    def embed(self, prompt: Chat, *, adapters: Scales | None = None) -> Embedding:
         """Where the model places a prompt: logits of what may follow. Nothing is generated."""
-        return self.backend.submit(EmbedRequest(prompt=_prompt(prompt))).result()
+        request = EmbedRequest(prompt=_prompt(prompt), adapters=_scales(adapters))
+        return self.backend.submit(request).result()
 
     def close(self) -> None:
         """Free the model; requests under way fail with `Cancelled`."""
@@ -144,6 +193,10 @@ def schema_of(schema: Schema) -> dict[str, Any]:
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return TypeAdapter(schema).json_schema()
     raise SchemaError(f"a schema is a dict, a field list or a pydantic model, not {schema!r}")
+
+
+def _scales(adapters: Scales | None) -> AdapterScales:
+    return tuple((adapters or {}).items())
 
 
 def _prompt(prompt: Chat) -> Prompt:
@@ -205,4 +258,5 @@ def _request(prompt: Chat, options: CompleteOptions) -> Request:
         logprobs=options.get("logprobs", False),
         deadline_s=options.get("deadline_s"),
         speculate=options.get("speculate"),
+        adapters=_scales(options.get("adapters")),
     )

@@ -97,7 +97,8 @@ def has_say(task: GuardTask, settings: Settings) -> bool:
     """Whether the model that the settings name may be asked, found out without loading it."""
     address = parse_address(settings.backend)
     sha256 = None
-    if isinstance(address, InProcess | OwnServer):
+    # What is known of a model is not known of it under adapters.
+    if isinstance(address, InProcess | OwnServer) and not settings.lora:
         wanted = parse_name(address.model or settings.model)
         if isinstance(wanted, RegistryName):
             sha256 = registry_entry(wanted.name).sha256

@@ -148,3 +148,12 @@ def check_tier(request: AnyRequest) -> None:
             f"there is no tier {request.tier}: this backend is one model",
             hint="ask a backend of several tiers",
         )
+
+
+def refuse_adapters(request: AnyRequest) -> None:
+    """For a backend that applies none: raises `CapabilityMissing` for requests that name some."""
+    if request.adapters:
+        raise CapabilityMissing(
+            f"the adapter {request.adapters[0][0]!r} cannot be applied: this backend has none",
+            hint="ask the engine in this process (--backend local)",
+        )

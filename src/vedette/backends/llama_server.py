@@ -8,7 +8,13 @@ from typing import Any, overload
 
 import httpx2
 
-from vedette.backends.base import Handle, Result, check_plain, check_tier
+from vedette.backends.base import (
+    Handle,
+    Result,
+    check_plain,
+    check_tier,
+    refuse_adapters,
+)
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.engine.score import ChoiceTrie
@@ -138,6 +144,7 @@ class LlamaServerBackend:
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
         check_tier(request)
+        refuse_adapters(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             scoring = partial(self._score, request)
@@ -150,6 +157,7 @@ class LlamaServerBackend:
 
     def check(self, request: AnyRequest) -> None:
         """See `Backend.check`: the server looks at the constraint too."""
+        refuse_adapters(request)
         if isinstance(request, ScoreRequest):
             self._check_scoring()
             self._background.wait_for(self._trie(request))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 from vedette.backends.base import Handle, Result, check_tier
+from vedette.backends.personas import Persona
 from vedette.config import Settings
 from vedette.engine.core import EngineCore
 from vedette.engine.curve import CostCurve
 from vedette.engine.options import EngineOptions
 from vedette.engine.stats import EngineStats
+from vedette.errors import ModelNotFound
 from vedette.models import tuned
+from vedette.models.adapter_file import AdapterFile
 from vedette.models.context_limit import recall
 from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
@@ -103,12 +106,13 @@ class LocalBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Completes, constrains, scores, copies and embeds."""
+        """Completes, constrains, scores, copies, embeds, and applies adapters."""
         return Capabilities(
             can_constrain=True,
             can_score=True,
             can_copy=True,
             can_embed=True,
+            can_adapt=True,
             context_tokens=self.engine.max_context_tokens,
             useful_tokens=self._useful_tokens,
         )
@@ -146,6 +150,34 @@ class LocalBackend:
     def stats(self) -> EngineStats:
         """The engine's running totals."""
         return self.engine.stats
+
+    @property
+    def adapters(self) -> Mapping[str, AdapterFile]:
+        """The adapters that requests may name."""
+        return self.engine.adapters
+
+    def add_adapter(self, name: str, path: Path) -> AdapterFile:
+        """Load a LoRA adapter, applied to nothing until a request names it.
+
+        Requests may be under way. Raises `InputError` for a name that is taken or not one,
+        `AdapterRefused` for a file that does not go with the model, `ModelNotFound`, `FileError`
+        and `ModelCorrupt` for one that is not there or no sound GGUF.
+        """
+        if not path.is_file():
+            raise ModelNotFound(f"there is no adapter file {path}")
+        return self.engine.add_adapter(name, path)
+
+    def add_personas(self, personas: Iterable[Persona]) -> None:
+        """Load several; raises as `add_adapter` does."""
+        for persona in personas:
+            self.add_adapter(persona.name, persona.path)
+
+    def remove_adapter(self, name: str) -> int:
+        """Take an adapter away; how many requests under way still have it to their end.
+
+        Raises `InputError` for one that is not there.
+        """
+        return self.engine.remove_adapter(name)
 
     @overload
     def submit(self, request: Request) -> Handle[Completion]: ...

@@ -11,6 +11,7 @@ from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
 from vedette.models.progress import Progress
 
+from .adapted import Adapted
 from .address import InProcess, OpenAIServer, OwnServer, RunningServer, parse_address
 from .base import Backend
 from .find_server import find_server
@@ -19,6 +20,7 @@ from .llama_server import LlamaServerBackend
 from .local import LocalBackend, fetch, options_of
 from .openai_http import OpenAIBackend
 from .own_server import OwnServerBackend
+from .personas import parse_personas
 from .server_process import ServerOptions
 from .tiers import Tiers
 
@@ -34,6 +36,8 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
     settings that contradict each other, and what the backend raises that cannot be had.
     """
     address = parse_address(settings.backend)
+    if not isinstance(address, InProcess):
+        _refuse_lora(settings)
     match address:
         case InProcess(model):
             return _in_process(_with_model(settings, model), progress)
@@ -93,6 +97,7 @@ def _larger_settings(settings: Settings, larger: str) -> Settings:
         backend=larger,
         width=settings.width,
         offline=settings.offline,
+        lora="",  # adapters are made for one model, which is the smaller one here
         tuned=settings.tuned if isinstance(address, InProcess) else None,
         threads=settings.threads if isinstance(address, InProcess | OwnServer) else None,
     )
@@ -120,12 +125,39 @@ def _refuse_flags(settings: Settings, *names: str) -> None:
             )
 
 
+def _refuse_lora(settings: Settings) -> None:
+    """Wherever adapters were asked for: without them the answers would be others."""
+    if settings.lora:
+        raise InputError(
+            f"lora is {settings.lora!r}, and --backend {settings.backend} applies no adapters",
+            hint="leave it out, or let the engine in this process answer",
+        )
+
+
 def _check_network(settings: Settings, url: str) -> None:
     if settings.offline and not is_loopback(url):
         raise InputError(f"{url} is not this machine, and offline forbids the network")
 
 
 def _in_process(settings: Settings, progress: Progress | None) -> Backend:
+    """The engine in this process, under the adapters that all requests are answered with."""
+    personas = parse_personas(settings.lora)
+    backend = _local(settings, progress)
+    if not personas:
+        return backend
+    try:
+        backend.add_personas(personas)
+        return Adapted(backend, tuple((each.name, each.scale) for each in personas))
+    except BaseException:
+        backend.close()
+        raise
+
+
+def _local(settings: Settings, progress: Progress | None) -> LocalBackend:
+    """The engine with the model of the settings, fetched if need be, and no adapters yet.
+
+    Raises what `fetch` and `LocalBackend` raise.
+    """
     fetch(settings, progress)
     backend = LocalBackend(settings.model, options_of(settings), use_tuned=settings.tuned)
     if backend.is_tuned and progress is not None:

@@ -11,7 +11,13 @@ from typing import Any, TypeVar, overload
 import httpx2
 import orjson
 
-from vedette.backends.base import Handle, Result, check_plain, check_tier
+from vedette.backends.base import (
+    Handle,
+    Result,
+    check_plain,
+    check_tier,
+    refuse_adapters,
+)
 from vedette.engine.constraint.checker import Checker
 from vedette.engine.options import check_request
 from vedette.errors import CapabilityMissing, InputError, InputTooLong, RequestRefused
@@ -124,12 +130,14 @@ class OpenAIBackend:
     def submit(self, request: AnyRequest) -> Handle[Result]:
         """Queue a request; see `Backend.submit`."""
         check_tier(request)
+        refuse_adapters(request)
         request, form = self._checked(request)
         self._check_room(request)
         return self._background.start(partial(self._answer, request, form), request.deadline_s)
 
     def check(self, request: AnyRequest) -> None:
         """See `Backend.check`; what the server thinks of it only an answer shows."""
+        refuse_adapters(request)
         self._checked(request)
 
     def show_prompt(self, request: AnyRequest) -> str:

@@ -51,7 +51,7 @@ class KeptPlaces(Around):
 
     def answered(self, request: AnyRequest) -> Handle[Result]:
         """See `Around`."""
-        if not isinstance(request, EmbedRequest) or not request.keep:
+        if not isinstance(request, EmbedRequest) or not request.keep or request.adapters:
             return super().answered(request)
         if self._store is None:
             self._store = _Store(self._folder or home() / "places")

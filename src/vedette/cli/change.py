@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _ROWS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".pq")
 _FOR_ONE = {
-    *("model", "backend", "out", "width", "threads", "offline", "show_prompt", "json", "quiet")
+    *("model", "backend", "lora", "out", "width", "threads", "offline", "show_prompt", "json"),
+    "quiet",
 }
 
 

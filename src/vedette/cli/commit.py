@@ -126,6 +126,7 @@ def _diff_here(range: str | None, rev: str | None) -> str:
 def _change_hook(
     what: Literal["install", "uninstall"], values: dict[str, object], options: JobOptions
 ) -> int:
+    from vedette.backends.personas import parse_personas
     from vedette.git.hook import install, uninstall
     from vedette.git.repository import Repository
 
@@ -144,6 +145,10 @@ def _change_hook(
         f"--{name}" if value is True else f"--{name}={value}"
         for name, value in chosen.items()
         if value not in (None, False) and value != defaults.get(name)
+    ]
+    arguments += [
+        f"--lora={one.name}={one.path.absolute()}:{one.scale}"
+        for one in parse_personas(",".join(options.lora))
     ]
     arguments += ["--quiet"] if options.quiet else []
     note(f"installed: {install(repository, arguments)}", quiet=options.quiet)

@@ -101,6 +101,7 @@ def guard(
         options,
         model=None,
         backend=None,
+        lora=(),
         width=None,
         threads=None,
         no_tune=False,

@@ -39,6 +39,8 @@ class JobOptions:
     "Name, hf:user/repo:QUANT or path of the weights."
     backend: str | None = None
     "Who answers: local, llama-server:URL, llama-server:[PROGRAM@]MODEL, openai:URL#MODEL."
+    lora: tuple[str, ...] = ()
+    "A LoRA adapter for all rows: NAME=PATH or NAME=PATH:SCALE; may be given again."
     out: str = "-"
     "File for the result lines (a journal beside it makes the run resumable); - is stdout."
     format: Literal["auto", "jsonl", "csv", "lines", "parquet", "pictures"] = "auto"
@@ -102,7 +104,16 @@ class JobOptions:
     def refuse_model(self) -> None:
         """Raise `InputError` for an option that is about the model, where none is asked."""
         default = JobOptions()
-        for name in ("model", "backend", "width", "threads", "no_tune", "offline", "show_prompt"):
+        for name in (
+            "model",
+            "backend",
+            "lora",
+            "width",
+            "threads",
+            "no_tune",
+            "offline",
+            "show_prompt",
+        ):
             if getattr(self, name) != getattr(default, name):
                 flag = f"--{name.replace('_', '-')}"
                 raise InputError(f"{flag} is about the model, and none is asked")
@@ -150,6 +161,7 @@ def settings_of(options: JobOptions) -> Settings:
     return load(
         model=options.model,
         backend=options.backend,
+        lora=",".join(options.lora) if options.lora else None,
         width=options.width,
         threads=options.threads,
         tuned=False if options.no_tune else None,

@@ -35,6 +35,8 @@ class LabelledRows:
     "Name, hf:user/repo:QUANT or path of the weights."
     backend: str | None = None
     "Who answers: local, llama-server:URL, llama-server:[PROGRAM@]MODEL, openai:URL#MODEL."
+    lora: tuple[str, ...] = ()
+    "A LoRA adapter for all rows: NAME=PATH or NAME=PATH:SCALE; may be given again."
     width: int | None = None
     "Most sequences in one batch."
     threads: int | None = None
@@ -53,6 +55,7 @@ class LabelledRows:
         return load(
             model=self.model,
             backend=self.backend,
+            lora=",".join(self.lora) if self.lora else None,
             width=self.width,
             threads=self.threads,
             tuned=False if self.no_tune else None,

@@ -67,9 +67,11 @@ VERBS = {
         "Find which answers can be kept, and promise it.",
     ),
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
+    "run-batch": ("vedette.cli.run_batch:run_batch", "Answer a file of OpenAI batch requests."),
     "serve": ("vedette.cli.serve:serve", "Answer over HTTP as OpenAI's API does."),
     "keys": ("vedette.cli.keys:app", "Make, list and remove API keys of serve."),
     "mcp": ("vedette.cli.mcp:mcp", "Offer the tasks as tools to programs that speak MCP."),
+    "ledger": ("vedette.cli.ledger:ledger", "Add up what went through the gateway."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "spec": (
         "vedette.cli.spec:app",

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
-from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load
+from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load, section
 from vedette.errors import CapabilityMissing, FileError, InputError
 
 if TYPE_CHECKING:
+    from vedette.gateway.tables import GatewayTable
     from vedette.serve.file_store import FileStore
 
 EXTRA = ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart")
@@ -34,6 +35,8 @@ def serve(
     context_tokens: int | None = None,
     draft: str | None = None,
     speculate: str | None = None,
+    lora: tuple[str, ...] = (),
+    adapters_dir: str | None = None,
     no_tune: bool = False,
     offline: bool | None = None,
     quiet: bool = False,
@@ -69,6 +72,10 @@ def serve(
         A smaller model of the same vocabulary that may guess tokens.
     speculate
         Who guesses tokens: auto, off, ngram:N, draft:N or drawn:N.
+    lora
+        A LoRA adapter to have ready: NAME=PATH or NAME=PATH:SCALE; may be given again.
+    adapters_dir
+        Folder of adapters that clients may add and take away.
     no_tune
         Use the weights as downloaded, also where `vedette tune` made a faster copy of them.
     offline
@@ -76,18 +83,17 @@ def serve(
     quiet
         No line for each request.
     """
+    from vedette.backends.adapted import Adapted
+    from vedette.backends.personas import parse_personas
+
     try:
+        from vedette.serve.adapters import check_adapters_dir
         from vedette.serve.app import create_app
         from vedette.serve.keys import has_keys
         from vedette.serve.options import ServeOptions, check_bind
         from vedette.serve.run import bind, run_app, url_of
     except ModuleNotFoundError as error:
-        if error.name not in EXTRA:
-            raise
-        raise CapabilityMissing(
-            f"serving needs the package {error.name}, which is not installed",
-            hint="pip install 'vedette[serve]'",
-        ) from error
+        raise missing_extra(error, "serving") from error
 
     settings = load(
         model=model,
@@ -101,6 +107,8 @@ def serve(
         context_tokens=context_tokens,
         draft=draft,
         speculate=speculate,
+        lora=",".join(lora) if lora else None,
+        adapters_dir=adapters_dir,
         tuned=False if no_tune else None,
         offline=offline,
     )
@@ -108,6 +116,8 @@ def serve(
         raise InputError("--api-key is empty", hint="leave it out, or give a key")
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
     check_bind(settings.host, has_key=has_keys(settings.keys_path, key))
+    check_adapters_dir(settings)
+    table = _gateway_table(settings)
     taken = bind(settings.host, settings.port)
     with taken, ExitStack() as stack:
         if not quiet:
@@ -116,7 +126,10 @@ def serve(
         if files is not None:
             stack.enter_context(files)
         opened = open_backend(settings, quiet=quiet)
+        gateway = None
         try:
+            if isinstance(opened, Adapted):
+                opened = opened.local  # here a request says under which adapters it is answered
             options = ServeOptions(
                 model=alias or opened.name.partition(", tuned")[0],
                 api_key=key,
@@ -124,16 +137,43 @@ def serve(
                 max_requests=settings.max_requests,
                 max_body_bytes=settings.max_body_bytes,
                 deadline_s=settings.timeout_s,
+                personas=parse_personas(settings.lora),
+                adapters_dir=settings.adapters_dir,
             )
+            if table is not None:
+                from vedette.gateway.open import open_gateway
+
+                gateway = open_gateway(table, settings, opened, options.model)
             url = url_of(taken)
             run_app(
-                create_app(opened, options, files),
+                create_app(opened, options, files, gateway),
                 taken,
                 ready=lambda: note(f"{options.model} answers at {url}/v1"),
             )
         finally:
+            if gateway is not None:
+                gateway.close_files()
             opened.close()
     return 0
+
+
+def _gateway_table(settings: Settings) -> GatewayTable | None:
+    """The table `[gateway]` of the configuration, found right before a model is loaded."""
+    if section("gateway") is None:
+        return None
+    from vedette.gateway.open import configured
+
+    return configured(settings)
+
+
+def missing_extra(error: ModuleNotFoundError, what: str) -> CapabilityMissing:
+    """What to install for `what`. Raises the error itself where it is about something else."""
+    if error.name not in EXTRA:
+        raise error
+    return CapabilityMissing(
+        f"{what} needs the package {error.name}, which is not installed",
+        hint="pip install 'vedette[serve]'",
+    )
 
 
 def open_files(settings: Settings) -> FileStore | None:

@@ -35,7 +35,7 @@ def next_of(
         return waiting[0]
     best: tuple[int, Sequence] | None = None
     for sequence in waiting:
-        n_known = cells.n_known(sequence.may_be_cached)
+        n_known = cells.n_known(sequence.may_be_cached, sequence.adapters)
         if _waits(sequence, n_known, live, cells):
             continue
         n_gained = n_known - sequence.n_shared
@@ -55,6 +55,8 @@ def _waits(sequence: Sequence, n_known: int, live: Sequences[Sequence], cells: C
     own, n_shared = sequence.may_be_cached, sequence.n_shared
     for other in live:
         if other.parent is not None or not other.in_prompt:
+            continue
+        if other.adapters != sequence.adapters:
             continue
         if cells.shares_live and n_common(own, other.before_answer) - n_known >= WORTH_TOKENS:
             return True

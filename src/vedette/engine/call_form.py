@@ -34,8 +34,7 @@ class CallTexts:
 class CallForm:
     """The texts, and each in Lark, as the grammar engine must be told it.
 
-    A text in which a token of its own stands, as `<tool_call>` may be one, is spelt by that
-    token. `has_token` says that `opening` begins with such, which no other text can hold.
+    A text in which a token of its own stands, as `<tool_call>` may be one, is spelt by that token.
     """
 
     texts: CallTexts
@@ -43,7 +42,6 @@ class CallForm:
     middle: str
     closing: str
     between: str | None
-    has_token: bool = False
 
 
 def plain_form(texts: CallTexts) -> CallForm:
@@ -70,13 +68,8 @@ def spelt_form(
         if b"".join(map(piece, ids)) != text.encode():
             return None
         spelt.append(_spelt(ids, written))
-    own = [not written[token] for token in ids_of(texts.opening)]
-    if any(own[1:]) and not own[0]:
-        return None  # nothing would tell it from a text in time
     opening, middle, closing, between = spelt
-    if texts.between is None:
-        return CallForm(texts, opening, middle, closing, None, own[0])
-    return CallForm(texts, opening, middle, closing, between, own[0])
+    return CallForm(texts, opening, middle, closing, between if texts.between else None)
 
 
 def _spelt(ids: Sequence[int], written: Sequence[bytes]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from .llama.adapter import NO_ADAPTERS, Adapter, AdapterSet
 from .llama.context import Context
 from .past import Past
 from .prefix import Match, PrefixTree
@@ -18,7 +19,8 @@ class _Holder:
     """A sequence id's cells: those of `source` up to `base`, and from there on its own.
 
     `n_tokens` is what a kept one holds, and what a live one may come to hold. `users` stand on
-    its own cells. Others are known to begin with its first `n_common` tokens.
+    its own cells. Others are known to begin with its first `n_common` tokens. All of it was
+    computed under `adapters`, and so was what it stands on.
     """
 
     n_tokens: int
@@ -26,6 +28,7 @@ class _Holder:
     source: int | None = None
     users: int = 0
     n_common: int = 0
+    adapters: AdapterSet = NO_ADAPTERS
 
     @property
     def n_own(self) -> int:
@@ -47,7 +50,8 @@ class Cells:
     Every live sequence reserves all the cells that it can come to need, so a step never finds
     the cache full. What is kept for reuse yields to live sequences and is never evicted while
     one of them stands on it. `idle_cells` bounds what is kept: every token attends over the
-    whole occupied range, so idle cells have a price.
+    whole occupied range, so idle cells have a price. What was computed under one set of adapters
+    is never shared with a sequence under another.
 
     Kept are what callers declare to be shared (`keep`) and turns of chats (`finish`). Where the
     memory can be cut anywhere, and unless `undeclared` is false, a sequence may also begin with
@@ -93,18 +97,24 @@ class Cells:
         """Cells that live sequences hold or may come to need, besides those of their sources."""
         return sum(live.n_own for live in self._live.values())
 
-    def n_known(self, tokens: list[int]) -> int:
+    def n_known(self, tokens: list[int], adapters: AdapterSet = NO_ADAPTERS) -> int:
         """How many of these leading tokens a sequence would not have to compute."""
-        match = self._match(tokens)
+        match = self._match(tokens, adapters)
         return match.n_tokens if match else 0
 
-    def start(self, tokens: list[int], n_total: int, spare_ids: int) -> Start | None:
+    def start(
+        self,
+        tokens: list[int],
+        n_total: int,
+        spare_ids: int,
+        adapters: AdapterSet = NO_ADAPTERS,
+    ) -> Start | None:
         """A place for a sequence that may grow to `n_total` tokens; None while there is none.
 
         `tokens` are those that may come from the cache. `spare_ids` is how many ids must stay
         free for others.
         """
-        match = self._match(tokens)
+        match = self._match(tokens, adapters)
         if match:
             self._touch(match.owner)
             self._holder(match.owner).users += 1
@@ -118,24 +128,26 @@ class Cells:
             if not self._make_room(n_total, spare_ids + 1):
                 return None
         seq_id = self._free_ids.pop()
-        own = self._live[seq_id] = _Holder(n_total, n_cached, match.owner if match else None)
+        source_id = match.owner if match else None
+        own = _Holder(n_total, n_cached, source_id, adapters=adapters)
+        self._live[seq_id] = own
         if match:
             source = self._holder(match.owner)
             source.n_common = max(source.n_common, n_cached)
             self._context.share(match.owner, seq_id, n_cached)
         if self.shares_live:
-            n_past = self._past.n_common(tokens)
+            n_past = self._past.n_common(tokens, adapters)
             own.n_common = n_past if n_past - n_cached >= WORTH_TOKENS else 0
         self._trim()
         return Start(seq_id, n_cached)
 
-    def _match(self, asked: list[int]) -> Match | None:
+    def _match(self, asked: list[int], adapters: AdapterSet) -> Match | None:
         if not self._sharing:
             return None
         if self._context.drops_suffix:
-            match = self._tree.longest(asked)
+            match = self._tree.longest(asked, adapters)
             return self._footing(match) if match else None
-        match = self._tree.longest_whole(asked)
+        match = self._tree.longest_whole(asked, adapters)
         if match and not self._context.holds(match.owner, match.n_tokens):
             return None
         return match
@@ -173,28 +185,29 @@ class Cells:
         self._context.share(seq_id, child, n_tokens)
         return child
 
-    def covers(self, tokens: list[int]) -> bool:
+    def covers(self, tokens: list[int], adapters: AdapterSet = NO_ADAPTERS) -> bool:
         """Whether exactly these tokens are kept already."""
-        return any(owner in self._kept for owner in self._tree.holders_of(tokens))
+        return any(owner in self._kept for owner in self._tree.holders_of(tokens, adapters))
 
     def read(self, seq_id: int, tokens: list[int]) -> None:
         """Offer others the leading tokens of a live sequence, which are in the cache."""
-        if self.shares_live and len(tokens) - self._live[seq_id].base >= WORTH_TOKENS:
-            self._tree.insert(seq_id, tokens)
+        own = self._live[seq_id]
+        if self.shares_live and len(tokens) - own.base >= WORTH_TOKENS:
+            self._tree.insert(seq_id, tokens, own.adapters)
 
     def keep(self, seq_id: int, tokens: list[int], spare_ids: int) -> None:
         """Keep a live sequence's tokens so far for the next ones; it goes on undisturbed."""
-        if not self._sharing or self.covers(tokens):
+        live = self._live[seq_id]
+        if not self._sharing or self.covers(tokens, live.adapters):
             return
         if not self._make_room(len(tokens), spare_ids + 1):
             return
         kept_id = self._free_ids.pop()
         self._context.share(seq_id, kept_id, len(tokens))
-        self._tree.insert(kept_id, tokens)
-        self._kept[kept_id] = _Holder(len(tokens))
+        self._tree.insert(kept_id, tokens, live.adapters)
+        self._kept[kept_id] = _Holder(len(tokens), adapters=live.adapters)
         if self.shares_live:
             # From now on it stands on what is kept, as all that come after it.
-            live = self._live[seq_id]
             self._leave(live)
             live.source, live.base = kept_id, len(tokens)
             self._kept[kept_id].users += 1
@@ -210,14 +223,14 @@ class Cells:
         offered = self._tree.tokens_of(seq_id)
         if not self.shares_live:
             self._leave(own)
-        if keep and self._sharing and not self.covers(keep):
+        if keep and self._sharing and not self.covers(keep, own.adapters):
             kept = keep
         elif own.users or own.n_common - own.base >= WORTH_TOKENS:
             kept = offered[: own.n_common]
         else:
             kept = []
         if offered and len(kept) < len(offered):
-            self._past.add(offered)
+            self._past.add(offered, own.adapters)
         if kept:
             self._retain(seq_id, own, kept)
             return
@@ -229,7 +242,7 @@ class Cells:
     def _retain(self, seq_id: int, own: _Holder, tokens: list[int]) -> None:
         own.n_tokens = len(tokens)
         own.base = min(own.base, own.n_tokens)
-        self._tree.insert(seq_id, tokens)
+        self._tree.insert(seq_id, tokens, own.adapters)
         if self.shares_live:
             self._context.truncate(seq_id, own.n_tokens)
         self._kept[seq_id] = own
@@ -256,6 +269,14 @@ class Cells:
             self._holder(own.source).users -= 1
         own.source, own.base = None, 0
 
+    def forget(self, adapter: Adapter) -> None:
+        """Let go of all that is kept of sequences under an adapter. None of them may be live."""
+        going = {i: kept for i, kept in self._kept.items() if kept.adapters.holds(adapter)}
+        while going:  # what stands on others goes before them
+            seq_id = next(i for i, kept in going.items() if kept.users == 0)
+            del going[seq_id]
+            self._evict(seq_id)
+
     def release_id(self, seq_id: int) -> None:
         """Drop the cells of an id and hand it back."""
         self._context.drop(seq_id)
@@ -275,10 +296,13 @@ class Cells:
         victim = next((seq_id for seq_id, kept in self._kept.items() if kept.users == 0), None)
         if victim is None:
             return False
-        self._leave(self._kept.pop(victim))
-        self._tree.remove(victim)
-        self.release_id(victim)
+        self._evict(victim)
         return True
+
+    def _evict(self, seq_id: int) -> None:
+        self._leave(self._kept.pop(seq_id))
+        self._tree.remove(seq_id)
+        self.release_id(seq_id)
 
     def _trim(self) -> None:
         while self.kept_cells > self._idle_limit and len(self._kept) > 1:

@@ -14,7 +14,9 @@ from typing import overload
 import psutil
 
 from vedette.errors import EngineFailed, InputError
+from vedette.models.adapter_file import AdapterFile
 from vedette.types import (
+    AdapterScales,
     AnyRequest,
     Completion,
     Embedding,
@@ -25,13 +27,16 @@ from vedette.types import (
     Scores,
 )
 
+from .adapters import Adapters
 from .call_form import CallForm, spelt_form
 from .constraint.compiler import Compiler
 from .embed import EmbedWork
 from .generate import Generation
+from .llama.adapter import AdapterSet
 from .llama.model import Model
 from .loop import Loop
 from .options import EngineOptions, check_request
+from .penalties import check_tokens
 from .score import ChoiceTrie, RootWork, Scoring
 from .sequence import Sequence
 from .speculation.guessing import Guessing
@@ -65,6 +70,7 @@ class EngineCore:
         try:
             draft = self._open_draft()
             self._loop = Loop(self.model, self.options, self._max_cells(), draft)
+            self._adapters = Adapters(self.model, self._loop.errands)
         except BaseException:
             self.model.close()
             raise
@@ -149,11 +155,23 @@ class EngineCore:
     ) -> Ticket[Completion] | Ticket[Scores] | Ticket[Embedding]:
         """Queue a request. Raises `InputError` at once for one that can never be met."""
         with self._in_use():
-            if isinstance(request, ScoreRequest):
-                return self._submit_score(request)
-            if isinstance(request, EmbedRequest):
-                return self._submit_embed(request)
-            return self._submit_text(request)
+            adapters = self._adapters.take(request.adapters)
+            try:
+                ticket = self._submit(request, adapters)
+            except BaseException:
+                self._adapters.release(adapters)
+                raise
+            ticket.on_done(partial(self._adapters.release, adapters))
+            return ticket
+
+    def _submit(
+        self, request: AnyRequest, adapters: AdapterSet
+    ) -> Ticket[Completion] | Ticket[Scores] | Ticket[Embedding]:
+        if isinstance(request, ScoreRequest):
+            return self._submit_score(request, adapters)
+        if isinstance(request, EmbedRequest):
+            return self._submit_embed(request, adapters)
+        return self._submit_text(request, adapters)
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
@@ -177,18 +195,38 @@ class EngineCore:
 
     def check(self, request: AnyRequest) -> None:
         """Compile the constraint or the choices without running anything. Raises `InputError`."""
+        self.check_adapters(request.adapters)
         self.tokenizer.encode(request.prompt)
         if isinstance(request, ScoreRequest):
             self._trie(request.choices)
         elif isinstance(request, Request) and request.constraint:
             self.compiler.matcher(request.constraint)
 
+    def check_adapters(self, asked: AdapterScales) -> None:
+        """Raise `InputError` unless a request may name these adapters."""
+        self._adapters.check(asked)
+
+    def add_adapter(self, name: str, path: Path) -> AdapterFile:
+        """Load a LoRA adapter that requests may name; see `Adapters.add`."""
+        with self._in_use():
+            return self._adapters.add(name, path)
+
+    def remove_adapter(self, name: str) -> int:
+        """Take an adapter away; see `Adapters.remove`."""
+        with self._in_use():
+            return self._adapters.remove(name)
+
+    @property
+    def adapters(self) -> dict[str, AdapterFile]:
+        """The adapters that requests may name."""
+        return self._adapters.loaded
+
     def _trie(self, choices: tuple[str, ...]) -> ChoiceTrie:
         return ChoiceTrie(choices, tuple(tuple(self.tokenizer.encode_text(c)) for c in choices))
 
-    def _submit_text(self, request: Request) -> Ticket[Completion]:
+    def _submit_text(self, request: Request, adapters: AdapterSet) -> Ticket[Completion]:
         check_request(request)
-        self._check_bias(request)
+        check_tokens(request.sampling, self.tokenizer.n_vocab)
         thinking = self._thinking(request)
         prompt = self._encode(request.prompt, think=thinking is not None)
         matcher = self.compiler.matcher(request.constraint) if request.constraint else None
@@ -211,6 +249,7 @@ class EngineCore:
             n_total=len(prompt.ids) + n_most,
             n_shared=prompt.n_shared,
             deadline=_deadline(request.deadline_s),
+            adapters=adapters,
         )
         try:
             work.begin(sequence)
@@ -220,14 +259,6 @@ class EngineCore:
             work.close()
             raise
         return ticket
-
-    def _check_bias(self, request: Request) -> None:
-        n_vocab = self.tokenizer.n_vocab
-        for token, _ in request.sampling.logit_bias:
-            if not 0 <= token < n_vocab:
-                raise InputError(
-                    f"logit_bias: {token} is no token of this model: they are 0 to {n_vocab - 1}"
-                )
 
     def _guessing(self, request: Request) -> Guessing:
         """How tokens are guessed for this answer. Raises `InputError` for what cannot be."""
@@ -257,7 +288,7 @@ class EngineCore:
             )
         return Thinking(limit, self.tokenizer.end_of_thought())
 
-    def _submit_score(self, request: ScoreRequest) -> Ticket[Scores]:
+    def _submit_score(self, request: ScoreRequest, adapters: AdapterSet) -> Ticket[Scores]:
         prompt = self._encode(request.prompt)
         trie = self._trie(request.choices)
         ticket: Ticket[Scores] = Ticket()
@@ -269,11 +300,12 @@ class EngineCore:
             n_shared=prompt.n_shared,
             logits_from=len(prompt.ids) - 1,
             deadline=_deadline(request.deadline_s),
+            adapters=adapters,
         )
         self._loop.submit(sequence)
         return ticket
 
-    def _submit_embed(self, request: EmbedRequest) -> Ticket[Embedding]:
+    def _submit_embed(self, request: EmbedRequest, adapters: AdapterSet) -> Ticket[Embedding]:
         prompt = self._encode(request.prompt)
         ticket: Ticket[Embedding] = Ticket()
         sequence = Sequence(
@@ -284,6 +316,7 @@ class EngineCore:
             n_shared=prompt.n_shared,
             logits_from=len(prompt.ids) - 1,
             deadline=_deadline(request.deadline_s),
+            adapters=adapters,
         )
         self._loop.submit(sequence)
         return ticket

@@ -22,6 +22,7 @@ from vedette.errors import (
 
 from .admission import LOOKED_AT, has_place, next_of
 from .cells import Start
+from .errands import Errands
 from .generate import Generation
 from .llama.model import Model
 from .options import EngineOptions
@@ -36,6 +37,7 @@ from .speculation.speculator import Speculator
 from .speculation.step_times import StepTimes
 from .stats import EngineStats
 from .step import Step
+from .turns import Turns
 
 
 class Loop:
@@ -57,6 +59,8 @@ class Loop:
         self._live: list[Sequence] = []
         self._forks: deque[Sequence] = deque()
         self._changed = threading.Condition()
+        self.errands = Errands(self._changed)
+        self._turns = Turns()
         self._closing = False
         self._failure: EngineFailed | None = None
         self._room = Room(model, options, max_cells)
@@ -112,6 +116,7 @@ class Loop:
     def _run(self) -> None:
         try:
             while self._has_work():
+                self.errands.do_all(self._room)
                 self._step()
         except Exception as error:
             # A fault of ours. Nobody may wait for ever: it becomes the answer of all requests.
@@ -123,20 +128,24 @@ class Loop:
         for sequence in waiting:
             sequence.work.fail(self._failure or Cancelled("the engine was closed"))
         self._live, self._forks = [], deque()
+        self.errands.close(self._failure)
         self._speculator.close()
         self._room.context.close()
 
     def _has_work(self) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._live or self._closing)
+            self._changed.wait_for(
+                lambda: self._queue or self._live or self.errands or self._closing
+            )
             return not self._closing
 
     def _step(self) -> None:
         started = time.perf_counter()
         self._drop_ended()
         self._admit()
-        self._speculator.guess(self._live, self._options.batch_tokens)
-        slices = plan(self._live, self._options.batch_tokens, self._options.n_outputs)
+        group = self._turns.group(self._live)
+        self._speculator.guess(group, self._options.batch_tokens)
+        slices = plan(group, self._options.batch_tokens, self._options.n_outputs)
         if not slices:
             return
         rows = self._decode(slices)
@@ -168,7 +177,7 @@ class Loop:
                 if not self._grow(sequence):
                     continue
             start = self._room.cells.start(
-                sequence.may_be_cached, sequence.n_total, self._spare_ids()
+                sequence.may_be_cached, sequence.n_total, self._spare_ids(), sequence.adapters
             )
             if start is None:
                 return
@@ -225,7 +234,10 @@ class Loop:
             for part in slices:
                 self._fail(part.sequence, error)
             return None
-        self._speculator.timed(self._batch.decode_s)
+        if self._batch.changed_adapters:
+            self.stats.adapter_changes += 1
+        else:
+            self._speculator.timed(self._batch.decode_s)
         for part in slices:
             self._advance(part.sequence, part.n_tokens)
         return rows

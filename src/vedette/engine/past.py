@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 from itertools import count
 
 from .prefix import PrefixTree
@@ -22,15 +23,15 @@ class Past:
         self._numbers = count()
         self._held: deque[int] = deque()
 
-    def add(self, tokens: list[int]) -> None:
+    def add(self, tokens: list[int], space: Hashable) -> None:
         """Remember a prompt, and forget the oldest."""
         if len(self._held) == N_PROMPTS:
             self._tree.remove(self._held.popleft())
         number = next(self._numbers)
-        self._tree.insert(number, tokens)
+        self._tree.insert(number, tokens, space)
         self._held.append(number)
 
-    def n_common(self, tokens: list[int]) -> int:
-        """With how many leading tokens of these one of them began."""
-        match = self._tree.longest(tokens)
+    def n_common(self, tokens: list[int], space: Hashable) -> int:
+        """With how many leading tokens of these one of them began, in the same space."""
+        match = self._tree.longest(tokens, space)
         return match.n_tokens if match else 0

@@ -7,9 +7,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from vedette.errors import InputError
 from vedette.types import Sampling
 
 from .sampling import Row
+
+
+def check_tokens(sampling: Sampling, n_vocab: int) -> None:
+    """Raise `InputError` for a bias on what is no token of the model."""
+    for token, _ in sampling.logit_bias:
+        if not 0 <= token < n_vocab:
+            raise InputError(
+                f"logit_bias: {token} is no token of this model: they are 0 to {n_vocab - 1}"
+            )
 
 
 class Penalties:

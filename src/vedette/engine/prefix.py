@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 
@@ -23,15 +23,17 @@ class Match:
 
 
 class PrefixTree:
-    """Owners by their token ids. Each owner is one path from the root.
+    """Owners by their token ids. Each owner is one path from the root of its space.
 
+    Spaces have nothing in common: the same tokens in two of them are not the same cells.
     Knows nothing of memory: whoever inserts an owner promises that its tokens are in the cache,
     and removes it before they are not.
     """
 
     def __init__(self) -> None:
-        self._root = _Node([])
+        self._roots: dict[Hashable, _Node] = {}
         self._tokens: dict[int, list[int]] = {}
+        self._spaces: dict[int, Hashable] = {}
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -43,12 +45,13 @@ class PrefixTree:
         """The tokens of an owner; none for one that is not there."""
         return self._tokens.get(owner, [])
 
-    def insert(self, owner: int, tokens: Sequence[int]) -> None:
+    def insert(self, owner: int, tokens: Sequence[int], space: Hashable = None) -> None:
         """Add an owner; one that was there is replaced."""
         if owner in self._tokens:
             self.remove(owner)
         self._tokens[owner] = list(tokens)
-        node, rest = self._root, list(tokens)
+        self._spaces[owner] = space
+        node, rest = self._roots.setdefault(space, _Node([])), list(tokens)
         while rest:
             child = node.children.get(rest[0])
             if child is None:
@@ -70,7 +73,11 @@ class PrefixTree:
     def remove(self, owner: int) -> None:
         """Take an owner out. Raises KeyError for one that is not there."""
         rest = self._tokens.pop(owner)
-        node = self._root
+        space = self._spaces.pop(owner)
+        node = self._roots[space]
+        if space not in self._spaces.values():
+            del self._roots[space]
+            return
         while rest:
             child = node.children[rest[0]]
             child.through.discard(owner)
@@ -81,9 +88,9 @@ class PrefixTree:
             node = child
         node.ends.discard(owner)
 
-    def longest(self, tokens: Sequence[int]) -> Match | None:
+    def longest(self, tokens: Sequence[int], space: Hashable = None) -> Match | None:
         """The owner that shares the longest prefix with `tokens`, wherever its own tokens go on."""
-        node, rest, n = self._root, list(tokens), 0
+        node, rest, n = self._roots.get(space, _Node([])), list(tokens), 0
         best: Match | None = None
         while rest and (child := node.children.get(rest[0])):
             common = n_common(child.edge, rest)
@@ -94,9 +101,9 @@ class PrefixTree:
             node, rest = child, rest[common:]
         return best
 
-    def longest_whole(self, tokens: Sequence[int]) -> Match | None:
+    def longest_whole(self, tokens: Sequence[int], space: Hashable = None) -> Match | None:
         """The longest owner that is, as a whole, a prefix of `tokens`."""
-        node, rest, n = self._root, list(tokens), 0
+        node, rest, n = self._roots.get(space, _Node([])), list(tokens), 0
         best: Match | None = None
         while rest and (child := node.children.get(rest[0])):
             if rest[: len(child.edge)] != child.edge:
@@ -107,9 +114,9 @@ class PrefixTree:
             node, rest = child, rest[len(child.edge) :]
         return best
 
-    def holders_of(self, tokens: Sequence[int]) -> set[int]:
+    def holders_of(self, tokens: Sequence[int], space: Hashable = None) -> set[int]:
         """The owners of exactly these tokens."""
-        node, rest = self._root, list(tokens)
+        node, rest = self._roots.get(space, _Node([])), list(tokens)
         while rest and (child := node.children.get(rest[0])):
             if rest[: len(child.edge)] != child.edge:
                 break

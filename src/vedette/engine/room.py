@@ -5,6 +5,7 @@ from __future__ import annotations
 from vedette.errors import EngineFailed
 
 from .cells import Cells
+from .llama.adapter import NO_ADAPTERS, Adapter
 from .llama.context import Context, ContextSpec
 from .llama.model import Model
 from .options import EngineOptions
@@ -39,6 +40,12 @@ class Room:
         self.cells = Cells(
             self.context, idle_cells=n_cells // 4, sharing=sharing, undeclared=undeclared
         )
+
+    def forget(self, adapter: Adapter) -> None:
+        """Apply an adapter no more, and let go of what was computed under it."""
+        if self.context.adapters.holds(adapter):
+            self.context.adapt(NO_ADAPTERS)
+        self.cells.forget(adapter)
 
     def grow(self, n_cells: int) -> None:
         """Make room for so many; the kept prefixes go with the old context.

@@ -127,6 +127,7 @@ class RootWork:
                 n_prompt=n,
                 n_total=n + len(path),
                 logits_from=n,
+                adapters=root.adapters,
                 deadline=root.deadline,
                 parent=root,
                 n_cached=n,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vedette.types import Timings, Usage
 
 from .cells import Start
+from .llama.adapter import NO_ADAPTERS, AdapterSet
 
 
 class Work(Protocol):
@@ -44,7 +45,8 @@ class Sequence:
     Logits are wanted from position `logits_from` on. `n_total` bounds what it may grow to;
     `n_shared` leading tokens are declared to be the same for many items. `guesses` may come after
     all of `tokens`: they go into the next step to be checked, and are never more than guesses.
-    While it waits, younger ones were admitted before it `n_passed` times.
+    While it waits, younger ones were admitted before it `n_passed` times. All of it is computed
+    under `adapters`.
     """
 
     work: Work
@@ -53,6 +55,7 @@ class Sequence:
     n_total: int
     n_shared: int = 0
     logits_from: int = 0
+    adapters: AdapterSet = NO_ADAPTERS
     deadline: float | None = None
     start: Start | None = None
     parent: Sequence | None = None

@@ -22,6 +22,7 @@ class EngineStats:
     guessed: int = 0
     guesses_right: int = 0
     right_by_place: list[int] = field(default_factory=list)
+    adapter_changes: int = 0
     step_s: float = 0.0
     decode_s: float = 0.0
 

@@ -24,11 +24,12 @@ class Step:
         self._masks = MaskTable(n_outputs, n_vocab)
         self._times = times
         self.decode_s = 0.0
+        self.changed_adapters = False
 
     def decode(self, context: Context, slices: Sequences[Slice]) -> NDArray[np.float32]:
         """The logits that are wanted, a row each, slice by slice. Raises `EngineFailed`.
 
-        The rows are a view, valid until the next step.
+        All slices are under the same adapters. The rows are a view, valid until the next step.
         """
         self._batch.clear()
         for part in slices:
@@ -41,13 +42,14 @@ class Step:
         n_tokens = self._batch.n_tokens
         n_outputs = sum(part.n_wanted + part.n_guesses for part in slices)
         n_padding = self._pad(context, n_tokens)
+        self.changed_adapters = context.adapt(slices[0].sequence.adapters)
         began = time.perf_counter()
         context.decode(self._batch)
         rows = context.logits(n_outputs)
         self.decode_s = time.perf_counter() - began
         if n_padding:
             context.drop(context.padding_id)
-        else:
+        elif not self.changed_adapters:  # else planning took a part of it
             self._times.add(n_tokens, n_outputs, self.decode_s)
         return rows
 

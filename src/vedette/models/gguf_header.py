@@ -7,7 +7,8 @@ every count is checked against the bytes that the file has left before anything 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NoReturn, TypeAlias
 
@@ -62,12 +63,13 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """All that a GGUF says before its data."""
+    """All that a GGUF says before its data; `kinds` are the numbers of its values' types."""
 
     version: int
     size_bytes: int
     metadata: dict[str, Value]
     tensors: tuple[Tensor, ...]
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
 
 def corrupt(path: Path | str, reason: str) -> ModelCorrupt:
@@ -119,14 +121,16 @@ class _Reader:
         n_tensors = self._count(_MIN_TENSOR_BYTES, "tensors")
         n_entries = self._count(_MIN_ENTRY_BYTES, "metadata entries")
         metadata: dict[str, Value] = {}
+        kinds: dict[str, int] = {}
         for _ in range(n_entries):
             key = self._text()
             if key in metadata:
                 self._fail(f"the key {key[:60]!r} stands twice")
-            metadata[key] = self._value(self._number(_U32), key)
+            kinds[key] = self._number(_U32)
+            metadata[key] = self._value(kinds[key], key)
         tensors = tuple(self._tensor() for _ in range(n_tensors))
         self._check_data(metadata, tensors)
-        return Header(version, self._size_bytes, metadata, tensors)
+        return Header(version, self._size_bytes, metadata, tensors, kinds)
 
     def _fail(self, reason: str) -> NoReturn:
         raise corrupt(self._path, reason)

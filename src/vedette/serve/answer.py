@@ -10,7 +10,6 @@ from fastapi.responses import JSONResponse, Response
 from vedette.types import Completion, Request
 
 from .desk import Desk
-from .fields import AnswerFields
 from .shapes import Shape
 from .stream import streamed
 
@@ -18,17 +17,17 @@ from .stream import streamed
 async def answered(
     http: HttpRequest,
     desk: Desk,
-    body: AnswerFields,
     requests: Sequence[Request],
     shape: Shape,
     *,
-    n_each: int,
+    is_streamed: bool | None,
+    n_each: int = 1,
 ) -> Response:
-    """What the body asks for, `n_each` choices for each prompt. Raises what the desk raises."""
-    includes_usage = body.includes_usage
-    if body.stream:
-        return await streamed(
-            http, desk, requests, shape, n_each=n_each, includes_usage=includes_usage
-        )
+    """The answer to these requests, `n_each` choices for each prompt.
+
+    Raises what the desk and the shape raise.
+    """
+    if is_streamed:
+        return await streamed(http, desk, requests, shape, n_each=n_each)
     completions = await desk.answers(http, requests, Completion)
     return JSONResponse(shape.whole(completions, n_each))

@@ -39,8 +39,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadLine:
-    """A line that is no request."""
+    """A line that is no request. `key`: as that of `Line`."""
 
+    key: bytes
     custom_id: str | None
     code: str
     message: str
@@ -87,14 +88,19 @@ def _line(number: int, raw: bytes | None, url: str | None, seen: set[str]) -> An
         _check(value, url)
     except _Wrong as wrong:
         message = f"line {number}: {wrong.message}"
-        return BadLine(custom_id=custom_id, code=wrong.code, message=message)
+        key = _key(b"%d " % number + (raw or b""))  # bad lines may be the same
+        return BadLine(key=key, custom_id=custom_id, code=wrong.code, message=message)
     assert raw is not None
     return Line(
         custom_id=custom_id,
         url=value["url"],
         body=orjson.dumps(value["body"]),
-        key=hashlib.blake2b(raw, digest_size=KEY_BYTES).digest(),
+        key=_key(raw),
     )
+
+
+def _key(raw: bytes) -> bytes:
+    return hashlib.blake2b(raw, digest_size=KEY_BYTES).digest()
 
 
 def _object(raw: bytes | None) -> dict[str, Any]:
@@ -142,7 +148,7 @@ def kept(reply: Reply) -> bytes:
     )
     return b'{"ok":%b,"id":"%b","response":%b,"error":null}' % (
         b"true" if reply.is_ok else b"false",
-        _new_id().encode(),
+        _own_id(uuid.uuid4().hex).encode(),
         response,
     )
 
@@ -153,23 +159,23 @@ def written(custom_id: str, body: bytes) -> bytes:
     return b'{%b,"custom_id":%b,%b\n' % (own_id, orjson.dumps(custom_id), rest)
 
 
-def refused(custom_id: str | None, code: str, message: str) -> bytes:
-    """The line of a request that was never answered."""
-    line = {
-        "id": _new_id(),
-        "custom_id": custom_id,
+def refused(line: AnyLine, code: str, message: str) -> bytes:
+    """The line of a request that was never answered; the same each time it is written."""
+    result = {
+        "id": _own_id(line.key.hex()),
+        "custom_id": line.custom_id,
         "response": None,
         "error": {"code": code, "message": message},
     }
-    return orjson.dumps(line) + b"\n"
+    return orjson.dumps(result) + b"\n"
 
 
 def result_of(line: AnyLine, journal: Journal, why_not: tuple[str, str]) -> tuple[bool, bytes]:
     """Whether the line was answered, and its result; `why_not` is for one not asked."""
     if isinstance(line, BadLine):
-        return False, refused(line.custom_id, line.code, line.message)
+        return False, refused(line, line.code, line.message)
     if line.key not in journal:
-        return False, refused(line.custom_id, *why_not)
+        return False, refused(line, *why_not)
     body = journal.get(line.key)
     return not is_error(body), written(line.custom_id, body)
 
@@ -179,5 +185,5 @@ def _on_one_line(body: bytes) -> bytes:
     return body if b"\n" not in body else json.dumps(json.loads(body)).encode()
 
 
-def _new_id() -> str:
-    return f"batch_req_{uuid.uuid4().hex}"
+def _own_id(digits: str) -> str:
+    return f"batch_req_{digits}"

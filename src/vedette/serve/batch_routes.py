@@ -6,14 +6,17 @@ from typing import Annotated, ClassVar
 
 from fastapi import APIRouter
 from fastapi import Query as InQuery
+from fastapi import Request as HttpRequest
 from fastapi.responses import Response
 from pydantic import Field
 
 from vedette.errors import CapabilityMissing
 
 from .batch_record import window_s
+from .batch_replies import BatchList, BatchReply
 from .batches import Batches
 from .fields import Body
+from .guard import Guard
 from .pages import Query, page
 from .problems import AsciiJson
 
@@ -41,13 +44,18 @@ class BatchQuery(Query):
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 20
 
 
-def batch_router(batches: Batches) -> APIRouter:
-    """The routes, over a server's batches, which are worked on while the app runs."""
+def batch_router(batches: Batches, guard: Guard) -> APIRouter:
+    """The routes, over a server's batches, which are worked on while the app runs.
+
+    What a key may not ask itself, it may not ask by a batch.
+    """
     router = APIRouter(prefix="/v1/batches", lifespan=batches.running)
 
-    @router.post("")
-    async def create(body: BatchBody) -> Response:
+    @router.post("", response_model=BatchReply)
+    async def create(body: BatchBody, http: HttpRequest) -> Response:
+        """Have the lines of a file answered while live requests leave room for them."""
         window_s(body.completion_window)
+        guard.check_scope(body.endpoint, http.headers)
         batch = await batches.create(
             endpoint=body.endpoint,
             input_file_id=body.input_file_id,
@@ -56,16 +64,19 @@ def batch_router(batches: Batches) -> APIRouter:
         )
         return AsciiJson(batch.as_dict())
 
-    @router.get("")
+    @router.get("", response_model=BatchList)
     async def listed(query: Annotated[BatchQuery, InQuery()]) -> Response:
+        """All batches, the newest first."""
         return AsciiJson(page(batches.all()[::-1], query.after, query.limit))
 
-    @router.get("/{batch_id}")
+    @router.get("/{batch_id}", response_model=BatchReply)
     async def batch(batch_id: str) -> Response:
+        """A batch, and how far it is."""
         return AsciiJson(batches.get(batch_id).as_dict())
 
-    @router.post("/{batch_id}/cancel")
+    @router.post("/{batch_id}/cancel", response_model=BatchReply)
     async def cancel(batch_id: str) -> Response:
+        """End a batch early; what was answered is kept."""
         return AsciiJson((await batches.cancel(batch_id)).as_dict())
 
     return router
@@ -73,7 +84,7 @@ def batch_router(batches: Batches) -> APIRouter:
 
 def no_files_router() -> APIRouter:
     """In place of files and batches, for a server that has no folder."""
-    router = APIRouter()
+    router = APIRouter(include_in_schema=False)
 
     @router.api_route("/v1/files", methods=METHODS)
     @router.api_route("/v1/files/{rest:path}", methods=METHODS)

@@ -42,6 +42,8 @@ class Work:
         behind: Behind,
     ) -> None:
         self.counts = Counts()
+        self.n_asked = 0
+        """Lines that this pass has asked and kept the answer of."""
         self._lines = lines
         self._journal = journal
         self._inside = inside
@@ -138,6 +140,7 @@ class Work:
             # One at a time and in order, as the journal must have it; it waits for the disk.
             await asyncio.to_thread(self._journal.add, line.key, body)
             self.counts.add(body)
+            self.n_asked += 1
 
 
 async def is_set_within(event: asyncio.Event, wait_s: float) -> bool:

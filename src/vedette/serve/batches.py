@@ -20,6 +20,7 @@ from .batch_record import Batch
 from .batch_shelf import Shelf
 from .batch_work import Work, is_set_within
 from .facts import Facts
+from .faults import told
 from .file_store import FileStore, unkept
 from .inside import Inside
 from .problems import Refusal
@@ -91,14 +92,14 @@ class Batches:
             input_file_id=file.id,
             completion_window=window,
             model=self._facts.model,
-            identity=self._facts.backend.identity,
+            identity=self._facts.identity,
             metadata=metadata,
         )
         self._store.hold(file.id, batch.id)
         try:
             await self._shelf.keep(batch)
         except FileError as error:
-            self._store.release(file.id)
+            self._store.release(file.id, batch.id)
             raise unkept("the batch", error) from error
         self._begin(batch)
         return batch
@@ -113,7 +114,8 @@ class Batches:
                 param="id",
             )
         if batch.status not in ("cancelling", "finalizing"):
-            self._ends[batch.id].set()
+            if batch.id in self._ends:  # else the server is about to end, and the next one sees it
+                self._ends[batch.id].set()
             try:
                 await self._shelf.put(batch.at("cancelling"))
             except FileError as error:
@@ -144,7 +146,7 @@ class Batches:
         finally:
             alarm.cancel()
             del self._ends[batch_id]
-            self._store.release(self._shelf.get(batch_id).input_file_id)
+            self._store.release(self._shelf.get(batch_id).input_file_id, batch_id)
 
     async def _carry(self, batch_id: str, end: asyncio.Event) -> None:
         """One try. A full disk is waited for, any other error is the batch's end."""
@@ -157,8 +159,8 @@ class Batches:
             await is_set_within(self._closing, PAUSE_S)
         except (InputError, FileError, OSError, Refusal) as error:
             await self._fail(batch_id, "file_error", str(error))
-        except Exception:
-            _log.exception("%s stumbled over a fault of vedette", batch_id)
+        except Exception as error:
+            _log.error("%s stumbled over a fault of vedette\n%s", batch_id, told(error))
             await self._fail(batch_id, "internal_error", "a fault of the server")
 
     async def _validate(self, batch_id: str) -> None:
@@ -178,7 +180,7 @@ class Batches:
         batch = self._shelf.get(batch_id)
         if batch.status != "in_progress" or end.is_set():
             return
-        if (batch.model, batch.identity) != (self._facts.model, self._facts.backend.identity):
+        if (batch.model, batch.identity) != (self._facts.model, self._facts.identity):
             _log.warning("%s waits for a server of %s as it was", batch_id, batch.model)
             await end.wait()
             return

@@ -10,15 +10,16 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from vedette.engine.options import MOST_TOP_LOGPROBS
-from vedette.types import Request
+from vedette.types import AdapterScales, Request
 
 from .answer import answered
+from .answer_replies import ChatChunk, ChatReply
 from .chat_shape import ChatShape
 from .facts import Facts
 from .fields import AnswerFields
 from .messages import NO_SOUND, ChatMessage, talk_of
 from .problems import Refusal
-from .replies import ChatChunk, ChatReply, streamed
+from .replies import streamed
 from .tool_use import Plan, ToolUse, planned, tool_use
 
 OLD_TOOLS = "it was replaced by tools and tool_choice"
@@ -48,45 +49,39 @@ class ChatBody(AnswerFields):
         "service_tier": (("auto", "default"), "there is one tier"),
     }
 
-    def check(self, facts: Facts) -> None:
-        """Raises `Refusal` for fields that do not go together."""
-        facts.check_model(self.model)
+    def check(self, facts: Facts) -> AdapterScales:
+        """Under which adapters it is answered.
+
+        Raises `Refusal` for a model that is not here, and for fields that do not go together.
+        """
+        adapters = facts.adapters(self.model, self.lora)
         if self.top_logprobs and not self.logprobs:
             raise Refusal("top_logprobs goes with logprobs", param="top_logprobs")
         if None not in (self.max_tokens, self.max_completion_tokens):
             raise Refusal("max_tokens and max_completion_tokens are the same: give one")
+        return adapters
 
     def use(self) -> ToolUse | None:
-        """The tools. Raises `Refusal` for what does not go with them."""
-        use = tool_use(
-            self.tools or (), self.tool_choice, parallel=self.parallel_tool_calls is not False
-        )
-        if use is None or use.mode == "none":
-            return use
-        if self.constraint() is not None:
-            raise Refusal(
-                "an answer calls tools or is held to a form; with response_format and its like, "
-                'tool_choice must be "none"',
-                param="tools",
-            )
-        for name in ("logprobs", "stop"):
-            if getattr(self, name):
-                raise Refusal(f'{name} goes with texts: with tools, tool_choice "none"', param=name)
-        return use
+        """The tools. Raises `Refusal`."""
+        return tool_use(self.tools or (), self.tool_choice, parallel=bool(self.parallel_tool_calls))
 
-    def requests(self, facts: Facts, plan: Plan) -> list[Request]:
-        """One for each of `n` answers. Raises `Refusal`."""
-        constraint = self.constraint() if plan.calls is None else plan.calls.constraint
+    def requests(self, facts: Facts, plan: Plan, adapters: AdapterScales) -> list[Request]:
+        """One for each of `n` answers. Raises `Refusal`.
+
+        Form, stop strings and log-probabilities are for texts, and not for calls.
+        """
+        form, is_text = self.constraint(), plan.calls is None
         return [
             Request(
                 prompt=plan.prompt,
-                constraint=constraint,
+                constraint=form if plan.calls is None else plan.calls.constraint,
                 max_tokens=facts.max_tokens(self.max_completion_tokens or self.max_tokens),
                 sampling=sampling,
-                stop=self.stops,
-                logprobs=bool(self.logprobs),
-                top_logprobs=self.top_logprobs or 0,
+                stop=self.stops if is_text else (),
+                logprobs=bool(self.logprobs) and is_text,
+                top_logprobs=(self.top_logprobs or 0) if is_text else 0,
                 deadline_s=facts.deadline_s,
+                adapters=adapters,
             )
             for sampling in self.samplings()
         ]
@@ -99,15 +94,18 @@ def chat_router(facts: Facts) -> APIRouter:
     @router.post("/v1/chat/completions", response_model=ChatReply, responses=streamed(ChatChunk))
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
         """A chat goes on."""
-        body.check(facts)
-        plan = await planned(http, facts, talk_of(body.messages), body.use())
-        requests = body.requests(facts, plan)
+        adapters = body.check(facts)
+        plan = await planned(http, facts, talk_of(body.messages), body.use(), adapters)
+        requests = body.requests(facts, plan, adapters)
         shape = ChatShape(
-            facts.model,
+            body.model,
             calls=plan.calls,
             is_streamed=bool(body.stream),
-            logprobs=bool(body.logprobs),
+            logprobs=bool(body.logprobs) and plan.calls is None,
+            includes_usage=body.includes_usage,
         )
-        return await answered(http, facts.desk, body, requests, shape, n_each=len(requests))
+        return await answered(
+            http, facts.desk, requests, shape, is_streamed=body.stream, n_each=len(requests)
+        )
 
     return router

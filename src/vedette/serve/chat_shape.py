@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from vedette.tasks.call_grammar import CallGrammar
-from vedette.tasks.call_reader import Argued, Called, Event, Said
+from vedette.tasks.call_reader import Argued, Called
 from vedette.types import Completion
 
-from .shapes import Named, Object, Tokens, reason_of, token_of, usage_of
-from .told import Told
+from .shapes import Framing, Named, Object, Tokens, reason_of, token_of, usage_of
+from .told import Event, Said, Told
 
 
-class ChatShape:
+class ChatShape(Framing):
     """Implements `Shape` for `/v1/chat/completions`. `calls` is there if tools may be called."""
 
     def __init__(
@@ -22,12 +22,13 @@ class ChatShape:
         *,
         calls: CallGrammar | None = None,
         is_streamed: bool,
-        logprobs: bool = False,
+        logprobs: bool,
+        includes_usage: bool,
     ) -> None:
         kind = "chat.completion.chunk" if is_streamed else "chat.completion"
-        self._named = Named("chatcmpl", kind, model)
+        self._named = Named("chatcmpl", kind, model, includes_usage=includes_usage)
         self._logprobs = logprobs
-        self._may_say = calls is None or calls.may_say
+        self._is_text = calls is None
         self._told: defaultdict[int, Told] = defaultdict(lambda: Told(calls))
 
     def whole(self, completions: Sequence[Completion], n_each: int) -> Object:
@@ -38,9 +39,8 @@ class ChatShape:
     def _choice(self, index: int, completion: Completion) -> Object:
         told = self._told[index]
         told.whole(completion)
-        message: Object = {"role": "assistant", "content": told.text}
+        message: Object = {"role": "assistant", "content": told.text if self._is_text else None}
         if told.made:
-            message["content"] = told.text or None
             message["tool_calls"] = [call.object for call in told.made]
         return {
             "index": index,
@@ -60,7 +60,7 @@ class ChatShape:
 
     def opening(self, n: int) -> list[Object]:
         """See `Shape`: the role of each."""
-        content = "" if self._may_say else None
+        content = "" if self._is_text else None
         return [self._chunk(i, {"role": "assistant", "content": content}) for i in range(n)]
 
     def piece(self, index: int, text: str, tokens: Tokens) -> list[Object]:
@@ -72,9 +72,9 @@ class ChatShape:
         last = self._chunks(index, self._told[index].end())
         return [*last, self._chunk(index, {}, tokens, self._reason(index, completion))]
 
-    def closing(self, usage: Object) -> Object:
+    def closing(self, completions: Sequence[Completion], n_each: int) -> list[Object]:
         """See `Shape`."""
-        return self._named.with_choices(usage=usage)
+        return self._named.closing(completions, n_each)
 
     def _chunks(self, index: int, events: Iterable[Event], tokens: Tokens = ()) -> list[Object]:
         return [self._chunk(index, self._delta(index, event), tokens) for event in events]
@@ -100,4 +100,4 @@ class ChatShape:
             "logprobs": self._logprobs_of(tokens) if tokens else None,
             "finish_reason": reason,
         }
-        return self._named.with_choices(choice)
+        return self._named.chunk(choice)

@@ -13,10 +13,11 @@ from vedette.engine.options import MOST_TOP_LOGPROBS
 from vedette.types import Prompt, Request
 
 from .answer import answered
+from .answer_replies import TextChunk, TextReply
 from .facts import Facts
 from .fields import AnswerFields
 from .problems import Refusal
-from .replies import TextChunk, TextReply, streamed
+from .replies import streamed
 from .shapes import TextShape
 
 
@@ -33,7 +34,7 @@ class CompletionBody(AnswerFields):
 
     def requests(self, facts: Facts) -> list[Request]:
         """`n` for each prompt, in the order of the choices. Raises `Refusal`."""
-        facts.check_model(self.model)
+        adapters = facts.adapters(self.model, self.lora)
         prompts = [self.prompt] if isinstance(self.prompt, str) else self.prompt
         if not prompts:
             raise Refusal("prompt: there is none in the list", param="prompt")
@@ -48,6 +49,7 @@ class CompletionBody(AnswerFields):
                 logprobs=self.logprobs is not None,
                 top_logprobs=self.logprobs or 0,
                 deadline_s=facts.deadline_s,
+                adapters=adapters,
             )
             for prompt in prompts
             for sampling in self.samplings()
@@ -62,7 +64,13 @@ def completion_router(facts: Facts) -> APIRouter:
     async def complete(body: CompletionBody, http: HttpRequest) -> Response:
         """A text goes on."""
         requests = body.requests(facts)
-        shape = TextShape(facts.model, logprobs=body.logprobs is not None)
-        return await answered(http, facts.desk, body, requests, shape, n_each=body.n or 1)
+        shape = TextShape(
+            body.model,
+            logprobs=body.logprobs is not None,
+            includes_usage=body.includes_usage,
+        )
+        return await answered(
+            http, facts.desk, requests, shape, is_streamed=body.stream, n_each=body.n or 1
+        )
 
     return router

@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
 
 from .replies import ERRORS
-from .scopes import OPEN_PATHS, scope_of
+from .scopes import is_open, scope_of
 
 SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
@@ -49,7 +49,7 @@ def _make_errors_json(answers: dict[str, Any]) -> None:
 
 
 def _add_keys(path: str, operation: dict[str, Any]) -> None:
-    if path in OPEN_PATHS:
+    if is_open(path):
         operation["security"] = []
         return
     # The empty one: a server without keys is open to its own machine.

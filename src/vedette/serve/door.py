@@ -10,15 +10,14 @@ import uuid
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .activity import Activity, is_watching
 from .faults import told
 from .guard import Guard
 from .inside import INSIDE
 from .metrics import Metrics
-from .options import ServeOptions
+from .options import SLOWEST_BYTES_PER_S, ServeOptions
 from .problems import OWN_FAULT, Refusal, response_of
 
-SLOWEST_BYTES_PER_S = 1000
-"""A body that comes more slowly than this is not waited for."""
 UPLOADS = ("POST", "/v1/files")
 """A body that is no JSON and has limits of its own: the route reads it as it comes."""
 
@@ -28,11 +27,19 @@ _log = logging.getLogger(__name__)
 class Door:
     """ASGI middleware. Its log lines have no text of any prompt or answer, and no key."""
 
-    def __init__(self, app: ASGIApp, options: ServeOptions, guard: Guard, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        options: ServeOptions,
+        guard: Guard,
+        metrics: Metrics,
+        activity: Activity | None = None,
+    ) -> None:
         self._app = app
         self._options = options
         self._guard = guard
         self._metrics = metrics
+        self._activity = activity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
@@ -46,11 +53,22 @@ class Door:
         finally:
             visit.log()
             self._metrics.visited(scope, visit.status, visit.seconds)
+            if self._activity is not None:
+                self._activity.visited(
+                    id=visit.id,
+                    method=scope["method"],
+                    path=visit.path,
+                    status=visit.status,
+                    seconds=visit.seconds,
+                )
 
     async def _let_in(self, scope: Scope, receive: Receive, visit: _Visit) -> None:
         try:
             headers = Headers(scope=scope)
-            visit.key = self._guard.admit(scope["path"], headers)
+            key = self._guard.identify(scope["path"], headers)
+            if key is not None:
+                visit.key = key.name
+                self._guard.check(key, scope["path"])
             if (scope["method"], scope["path"]) == UPLOADS:
                 await self._app(scope, receive, visit.send)
                 return
@@ -128,13 +146,19 @@ class _Visit:
             MutableHeaders(scope=message)["x-request-id"] = self.id
         await self._send(message)
 
+    @property
+    def path(self) -> str:
+        """Escaped, so that one line stays one."""
+        return str(self._scope["raw_path"].decode("ascii", "replace"))
+
     def log(self) -> None:
-        """One line about it; the path is escaped, so that one line stays one."""
-        _log.info(
+        """One line about it, if it is not of a page that looks on every second."""
+        _log.log(
+            logging.DEBUG if is_watching(self.path) else logging.INFO,
             "%s %s %s %s %.0f ms%s",
             self.id,
             self._scope["method"],
-            self._scope["raw_path"].decode("ascii", "replace"),
+            self.path,
             self.status or "gone",
             self.seconds * 1000,
             f" key={self.key}" if self.key else "",

@@ -17,6 +17,7 @@ from vedette.types import Embedding, EmbedRequest
 
 from .body import Body
 from .facts import Facts
+from .fields import LoraScale
 from .problems import Refusal
 from .replies import EmbeddingList
 
@@ -27,12 +28,13 @@ class EmbeddingBody(Body):
     model: str
     input: str | list[str]
     encoding_format: Literal["float", "base64"] = "float"
+    lora: list[LoraScale] | None = None
     user: str | None = None
     refused: ClassVar = {"dimensions": ((), "vectors have the length that they have")}
 
     def requests(self, facts: Facts) -> list[EmbedRequest]:
         """One for each text. Raises `Refusal` and `CapabilityMissing`."""
-        facts.check_model(self.model)
+        adapters = facts.adapters(self.model, self.lora)
         if not facts.backend.capabilities.can_embed:
             raise CapabilityMissing(
                 f"{facts.model} embeds no texts here", hint="serve it with --backend local"
@@ -42,7 +44,9 @@ class EmbeddingBody(Body):
             raise Refusal("input: there is a text missing", param="input")
         system = text_of("rerank", "system_passage")
         return [
-            EmbedRequest(prompt=prompt_of(system, text), deadline_s=facts.deadline_s)
+            EmbedRequest(
+                prompt=prompt_of(system, text), deadline_s=facts.deadline_s, adapters=adapters
+            )
             for text in texts
         ]
 
@@ -66,7 +70,7 @@ def embedding_router(facts: Facts) -> APIRouter:
                 }
                 for index, one in enumerate(found)
             ],
-            "model": facts.model,
+            "model": body.model,
             "usage": {"prompt_tokens": n_tokens, "total_tokens": n_tokens},
         }
         return JSONResponse(answer)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from vedette.backends.base import Backend
+from collections.abc import Sequence
 
+from vedette.backends.base import Backend
+from vedette.types import AdapterScales, Json
+
+from .adapters import Personas
 from .desk import Desk
+from .fields import LoraScale
 from .metrics import Metrics
 from .options import ServeOptions
 from .problems import Refusal
@@ -21,6 +26,13 @@ class Facts:
         self.desk = Desk(backend, options.max_requests, watch=self.metrics.watch)
         self.metrics.answers_from(lambda: self.desk.n_under_way)
         self.deadline_s = options.deadline_s
+        self.personas = Personas(backend, self.model, options.personas, options.adapters_dir)
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """All that an answer depends on beside the request."""
+        personas = self.personas.identity
+        return {**self.backend.identity, **({"personas": personas} if personas else {})}
 
     def check_model(self, asked: str) -> None:
         """Raises `Refusal` for a model that is not here."""
@@ -31,6 +43,15 @@ class Facts:
                 code="model_not_found",
                 param="model",
             )
+
+    def adapters(self, asked: str, lora: Sequence[LoraScale] | None) -> AdapterScales:
+        """Under which adapters the model that is asked for answers; see `Personas.scales`.
+
+        Raises `Refusal` for a model that is not here.
+        """
+        if asked not in self.personas.models:
+            self.check_model(asked)
+        return self.personas.scales(asked, lora)
 
     def max_tokens(self, asked: int | None) -> int:
         """Most tokens of an answer; where none is asked for, at most half of the context."""

@@ -28,6 +28,13 @@ class StreamOptions(Body):
     refused: ClassVar = {"include_obfuscation": ((False,), "nothing is obfuscated here")}
 
 
+class LoraScale(Body):
+    """An adapter by its number, and its scale in a request."""
+
+    id: Annotated[int, Field(ge=0)]
+    scale: Annotated[float, Field(allow_inf_nan=False)]
+
+
 class AnswerFields(FormFields):
     """What may be asked of a generated answer."""
 
@@ -46,6 +53,7 @@ class AnswerFields(FormFields):
     stop: StopText | list[StopText] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
+    lora: list[LoraScale] | None = None
     user: str | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi import Query as InQuery
@@ -12,12 +12,38 @@ from pydantic import Field
 
 from vedette.types import Json
 
+from .batch_replies import FileGone, FileList, FileReply
 from .file_store import FileStore
 from .pages import Query, page
 from .problems import AsciiJson
 from .upload import received
 
 MOST_LISTED = 10_000
+KIND = "application/octet-stream"
+FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "file": {"contentMediaType": KIND},
+                        "purpose": {"const": "batch"},
+                    },
+                    "required": ["file", "purpose"],
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
+BYTES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file.",
+        "content": {KIND: {"schema": {"contentMediaType": KIND}}},
+    }
+}
 
 
 class FileQuery(Query):
@@ -33,30 +59,33 @@ def file_router(store: FileStore) -> APIRouter:
     """The routes, over a server's files."""
     router = APIRouter(prefix="/v1/files")
 
-    @router.post("")
+    @router.post("", response_model=FileReply, openapi_extra=FORM)
     async def create(http: HttpRequest) -> Response:
+        """Keep a file of requests."""
         return AsciiJson((await received(http, store)).as_dict())
 
-    @router.get("")
+    @router.get("", response_model=FileList)
     async def files(query: Annotated[FileQuery, InQuery()]) -> Response:
+        """All files, those sent and those of results."""
         entries = [file for file in store.all() if query.purpose in (None, file.purpose)]
         if query.order == "desc":
             entries.reverse()
         return AsciiJson(page(entries, query.after, query.limit))
 
-    @router.get("/{file_id}")
+    @router.get("/{file_id}", response_model=FileReply)
     async def file(file_id: str) -> Response:
+        """What is known of a file."""
         return AsciiJson(store.get(file_id).as_dict())
 
-    @router.get("/{file_id}/content")
+    @router.get("/{file_id}/content", response_class=FileResponse, responses=BYTES)
     async def content(file_id: str) -> Response:
+        """The bytes of a file."""
         found = store.get(file_id)
-        return FileResponse(
-            store.path(found), media_type="application/octet-stream", filename=found.filename
-        )
+        return FileResponse(store.path(found), media_type=KIND, filename=found.filename)
 
-    @router.delete("/{file_id}")
+    @router.delete("/{file_id}", response_model=FileGone)
     async def delete(file_id: str) -> Response:
+        """Remove a file, unless a batch still reads it."""
         store.delete(file_id)
         gone: dict[str, Json] = {"id": file_id, "object": "file", "deleted": True}
         return AsciiJson(gone)

@@ -11,7 +11,7 @@ from .keyring import Keyring
 from .keys import Key
 from .options import ServeOptions, is_loopback
 from .problems import Refusal
-from .scopes import OPEN_PATHS, scope_of
+from .scopes import is_open, scope_of
 
 
 class Guard:
@@ -20,18 +20,19 @@ class Guard:
     def __init__(self, options: ServeOptions) -> None:
         self._keys = Keyring(options.api_key, options.keys_file)
 
-    def admit(self, path: str, headers: Headers) -> str:
-        """The name of the key that was shown, empty where none is needed.
+    def identify(self, path: str, headers: Headers) -> Key | None:
+        """The key that was shown; None where none is needed.
 
-        Raises `Refusal` for a request that is not let in.
+        Raises `Refusal` for a request without one, or from a host that is not this machine.
         """
         self._keys.refresh()
         if not self._keys.is_locked:
             _check_host(headers)
-            return ""
-        if path in OPEN_PATHS:
-            return ""
-        key = self._key_of(headers)
+            return None
+        return None if is_open(path) else self._key_of(headers)
+
+    def check(self, key: Key, path: str) -> None:
+        """Raises `Refusal` for what the key does not open, or not so often."""
         _check_scope(key, path)
         wait_s = self._keys.wait_s(key)
         if wait_s:
@@ -41,7 +42,11 @@ class Guard:
                 code="rate_limit_exceeded",
                 retry_after_s=math.ceil(wait_s),
             )
-        return key.name
+
+    def check_scope(self, path: str, headers: Headers) -> None:
+        """Raises `Refusal` if the key that was shown does not open the path."""
+        if self._keys.is_locked:
+            _check_scope(self._key_of(headers), path)
 
     def _key_of(self, headers: Headers) -> Key:
         scheme, _, token = headers.get("authorization", "").partition(" ")

@@ -14,11 +14,12 @@ from starlette.datastructures import Headers
 from starlette.routing import Match
 from starlette.types import Message, Scope
 
+from .faults import told
 from .problems import OWN_FAULT, Refusal, body_of
 
 INSIDE = "vedette.inside"
 """The key of a scope that came from here; a connection cannot bring it."""
-NOT_FROM_INSIDE = ("/v1/files", "/v1/batches")
+NOT_FROM_INSIDE = ("/v1/files", "/v1/batches", "/v1/adapters")
 GONE = 499
 NO_JSON_THERE = Refusal("what is answered there is no JSON, and a batch keeps JSON only")
 
@@ -79,8 +80,8 @@ class Inside:
 
         try:
             await self._app(_scope(path), receive, send)
-        except Exception:
-            _log.exception("request %s of a batch failed by a fault of vedette", request_id)
+        except Exception as error:
+            _log.error("request %s failed by a fault of vedette\n%s", request_id, told(error))
             return _refused(request_id, OWN_FAULT)
         if headers.get("content-type") != "application/json":
             return _refused(request_id, NO_JSON_THERE)

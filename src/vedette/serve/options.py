@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
+from vedette.backends.personas import Persona
 from vedette.errors import InputError
 
 MEBIBYTE = 1024 * 1024
 READ_S = 20.0
 """Seconds for the head of a request, and for its body, which gets more for what has come."""
+SLOWEST_BYTES_PER_S = 1000
+"""A body that comes more slowly than this is not waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,8 @@ class ServeOptions:
     read_s: float = READ_S
     max_tokens: int = 1024
     deadline_s: float | None = 600.0
+    personas: tuple[Persona, ...] = ()
+    adapters_dir: Path | None = None
 
 
 def is_loopback(host: str) -> bool:

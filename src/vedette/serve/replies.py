@@ -44,13 +44,17 @@ class ModelMeta(Reply):
 
 
 class ModelReply(Reply):
-    """A model that can be asked."""
+    """A model that can be asked; `parent` is what it is without its adapter.
+
+    A route of the gateway has no `meta`: another model answers each time.
+    """
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
-    meta: ModelMeta
+    meta: ModelMeta | None = None
+    parent: str | None = None
 
 
 class ModelList(Reply):
@@ -74,125 +78,6 @@ class AnswerUsage(Reply):
     completion_tokens: int
     total_tokens: int
     prompt_tokens_details: CachedTokens
-
-
-class ChatToken(Reply):
-    """A token of an answer; `bytes` is null for a part of a character."""
-
-    token: str
-    logprob: float
-    bytes: list[int] | None
-    top_logprobs: list[Any]
-
-
-class ChatLogprobs(Reply):
-    """The tokens of an answer."""
-
-    content: list[ChatToken]
-    refusal: None
-
-
-class AnswerMessage(Reply):
-    """The model's turn."""
-
-    role: Literal["assistant"]
-    content: str
-
-
-class ChatChoice(Reply):
-    """One answer."""
-
-    index: int
-    message: AnswerMessage
-    logprobs: ChatLogprobs | None
-    finish_reason: Literal["stop", "length"]
-
-
-class ChatReply(Reply):
-    """A chat completion."""
-
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[ChatChoice]
-    usage: AnswerUsage
-
-
-class Delta(Reply):
-    """What comes next of a turn."""
-
-    role: Literal["assistant"] | None = None
-    content: str | None = None
-
-
-class ChatChunkChoice(Reply):
-    """What comes next of one answer."""
-
-    index: int
-    delta: Delta
-    logprobs: None
-    finish_reason: Literal["stop", "length"] | None
-
-
-class ChatChunk(Reply):
-    """An event of a streamed chat completion."""
-
-    id: str
-    object: Literal["chat.completion.chunk"]
-    created: int
-    model: str
-    choices: list[ChatChunkChoice]
-    usage: AnswerUsage | None = None
-
-
-class TextLogprobs(Reply):
-    """The tokens of a text, in columns."""
-
-    tokens: list[str]
-    token_logprobs: list[float]
-    top_logprobs: None
-    text_offset: list[int]
-
-
-class TextChoice(Reply):
-    """How one text goes on."""
-
-    index: int
-    text: str
-    logprobs: TextLogprobs | None
-    finish_reason: Literal["stop", "length"]
-
-
-class TextReply(Reply):
-    """A text completion."""
-
-    id: str
-    object: Literal["text_completion"]
-    created: int
-    model: str
-    choices: list[TextChoice]
-    usage: AnswerUsage
-
-
-class TextChunkChoice(Reply):
-    """What comes next of one text."""
-
-    index: int
-    text: str
-    logprobs: None
-    finish_reason: Literal["stop", "length"] | None
-
-
-class TextChunk(Reply):
-    """An event of a streamed text completion."""
-
-    id: str
-    object: Literal["text_completion"]
-    created: int
-    model: str
-    choices: list[TextChunkChoice]
-    usage: AnswerUsage | None = None
 
 
 class EmbeddingReply(Reply):
@@ -244,6 +129,34 @@ class PromptReply(Reply):
     prompt: str
 
 
+class AdapterReply(Reply):
+    """An adapter: its scale in requests that say none, and the model that stands for it."""
+
+    id: int
+    name: str
+    path: str
+    scale: float
+    model: str
+    rank: int
+    alpha: float
+    task_name: str
+    prompt_prefix: str
+
+
+class Done(Reply):
+    """It was done."""
+
+    success: Literal[True]
+
+
+class AdapterGone(Reply):
+    """An adapter was taken away; so many requests have it to their end."""
+
+    name: str
+    deleted: Literal[True]
+    requests_under_way: int
+
+
 ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "model": ErrorReply,
@@ -262,8 +175,14 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """What every route can answer with too."""
 
 
-def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """For the `responses` of a route that can also stream its answer: what an event holds."""
+DONE_LAST = "The last one's data is `[DONE]`, or an error where the answer broke off."
+
+
+def streamed(event: type[BaseModel], last: str = DONE_LAST) -> dict[int | str, dict[str, Any]]:
+    """For the `responses` of a route that can also stream its answer: what an event holds.
+
+    `last` says how a stream ends.
+    """
     return {
         200: {
             "description": "The answer; with `stream`, its pieces as server-sent events.",
@@ -272,10 +191,7 @@ def streamed(event: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
                     "schema": {"type": "string"},
                     "itemSchema": {
                         "type": "object",
-                        "description": (
-                            "An event. The last one's data is `[DONE]`, or an error where the "
-                            "answer broke off."
-                        ),
+                        "description": f"An event. {last}",
                         "properties": {
                             "data": {
                                 "type": "string",

@@ -17,16 +17,28 @@ SCOPES = {
         "/apply-template",
     ),
     "embed": ("/v1/embeddings", "/v1/rerank", "/rerank", "/v1/reranking", "/reranking"),
-    "tasks": ("/v1/tasks", "/v1/systemone", "/v1/decisions", "/api/alpha/decisions", "/mcp"),
+    "tasks": (
+        "/v1/tasks",
+        "/v1/schema",
+        "/v1/systemone",
+        "/v1/decisions",
+        "/api/alpha/decisions",
+        "/mcp",
+    ),
     "files": ("/v1/files", "/v1/batches"),
-    "metrics": ("/metrics",),
-    "admin": ("/lora-adapters",),
+    "metrics": ("/metrics", "/v1/activity", "/v1/machine", "/v1/ledger"),
+    "admin": ("/lora-adapters", "/v1/adapters"),
 }
 """The paths of each scope; what lies below a path is meant too."""
 DEFAULT_SCOPES = ("chat", "embed", "tasks")
 FOR_ALL_KEYS = ("/v1/models", "/openapi.json")
-OPEN_PATHS = ("/health", "/ready")
-"""These need no key."""
+OPEN_PATHS = ("/", "/health", "/ready")
+"""These need no key; nor do the page's files, which tell nothing of the server."""
+
+
+def is_open(path: str) -> bool:
+    """Whether a path needs no key."""
+    return path in OPEN_PATHS or path.startswith("/page/")
 
 
 def scope_of(path: str) -> str | None:

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
+import orjson
+
+from vedette.errors import VedetteError
 from vedette.types import Completion, TokenLogprob, TopToken
+
+from .problems import Refusal, body_of
 
 Object: TypeAlias = dict[str, Any]
 Tokens: TypeAlias = Sequence[TokenLogprob]
@@ -34,15 +39,43 @@ class Shape(Protocol):
         """The last chunks of one choice, with the tokens that were not told before."""
         ...
 
-    def closing(self, usage: Object) -> Object:
-        """The chunk with the usage of the whole stream."""
+    def closing(self, completions: Sequence[Completion], n_each: int) -> list[Object]:
+        """The chunks behind all choices, if there are any."""
         ...
+
+    def failure(self, error: VedetteError | Refusal) -> Object:
+        """The last chunk of a stream that broke off."""
+        ...
+
+    def framed(self, chunk: Object) -> bytes:
+        """A chunk as a server-sent event."""
+        ...
+
+    @property
+    def end(self) -> bytes:
+        """What a whole stream ends with."""
+        ...
+
+
+class Framing:
+    """The part of `Shape` that both kinds of completion have in common."""
+
+    end = b"data: [DONE]\n\n"
+
+    def framed(self, chunk: Object) -> bytes:
+        """See `Shape`."""
+        return b"data: " + orjson.dumps(chunk) + b"\n\n"
+
+    def failure(self, error: VedetteError | Refusal) -> Object:
+        """See `Shape`: OpenAI's client raises what has an `error`."""
+        return body_of(error)
 
 
 class Named:
     """What every object and chunk of one answer begins with."""
 
-    def __init__(self, prefix: str, kind: str, model: str) -> None:
+    def __init__(self, prefix: str, kind: str, model: str, *, includes_usage: bool) -> None:
+        self.includes_usage = includes_usage
         self._head = {
             "id": f"{prefix}-{uuid.uuid4().hex}",
             "object": kind,
@@ -54,12 +87,22 @@ class Named:
         """An object or chunk of these choices."""
         return {**self._head, "choices": list(choices), **more}
 
+    def chunk(self, *choices: Object) -> Object:
+        """A part of a stream, in which the usage comes last if at all."""
+        return self.with_choices(*choices, **({"usage": None} if self.includes_usage else {}))
 
-class TextShape:
+    def closing(self, completions: Sequence[Completion], n_each: int) -> list[Object]:
+        """The usage of a stream, if it was asked for."""
+        if not self.includes_usage:
+            return []
+        return [self.with_choices(usage=usage_of(completions, n_each))]
+
+
+class TextShape(Framing):
     """Implements `Shape` for `/v1/completions`."""
 
-    def __init__(self, model: str, *, logprobs: bool = False) -> None:
-        self._named = Named("cmpl", "text_completion", model)
+    def __init__(self, model: str, *, logprobs: bool, includes_usage: bool) -> None:
+        self._named = Named("cmpl", "text_completion", model, includes_usage=includes_usage)
         self._logprobs = logprobs
         self._offsets: Counter[int] = Counter()  # of each choice, in characters
 
@@ -88,9 +131,9 @@ class TextShape:
         """See `Shape`."""
         return [self._chunk(index, "", tokens, reason_of(completion))]
 
-    def closing(self, usage: Object) -> Object:
+    def closing(self, completions: Sequence[Completion], n_each: int) -> list[Object]:
         """See `Shape`."""
-        return self._named.with_choices(usage=usage)
+        return self._named.closing(completions, n_each)
 
     def _chunk(self, index: int, text: str, tokens: Tokens, reason: str | None = None) -> Object:
         logprobs = None
@@ -98,7 +141,7 @@ class TextShape:
             logprobs = _columns(tokens, self._offsets[index])
             self._offsets[index] += sum(len(one.text) for one in tokens)
         choice = {"index": index, "text": text, "logprobs": logprobs, "finish_reason": reason}
-        return self._named.with_choices(choice)
+        return self._named.chunk(choice)
 
 
 def reason_of(completion: Completion) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
 
-import orjson
 from fastapi import Request as HttpRequest
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -17,11 +15,10 @@ from vedette.types import Completion, Request
 from .desk import Desk, events
 from .due_tokens import DueTokens
 from .faults import told
-from .problems import OWN_FAULT, body_of
-from .shapes import Shape, usage_of
+from .problems import OWN_FAULT
+from .shapes import Shape
 
 PING = b": still here\n\n"
-DONE = b"data: [DONE]\n\n"
 
 _log = logging.getLogger(__name__)
 
@@ -33,14 +30,13 @@ async def streamed(
     shape: Shape,
     *,
     n_each: int,
-    includes_usage: bool,
 ) -> Response:
     """The stream of these answers.
 
     It begins with the first text, so that an error before it is an HTTP error; raises what the
     desk raises. An error after that is an event, the last one.
     """
-    chunks = _chunks(http, desk, requests, shape, n_each, includes_usage)
+    chunks = _chunks(http, desk, requests, shape, n_each)
     first = await anext(chunks)
     return _EventStream(first, chunks)
 
@@ -51,9 +47,7 @@ async def _chunks(
     requests: Sequence[Request],
     shape: Shape,
     n_each: int,
-    includes_usage: bool,
 ) -> AsyncGenerator[bytes]:
-    empty: dict[str, Any] = {"usage": None} if includes_usage else {}
     completions: dict[int, Completion] = {}
     has_begun = False
     try:
@@ -62,7 +56,7 @@ async def _chunks(
             async for event in events(http, handles):
                 if not has_begun:
                     has_begun = True
-                    yield b"".join(_data(one | empty) for one in shape.opening(len(requests)))
+                    yield b"".join(map(shape.framed, shape.opening(len(requests))))
                 if event is None:
                     yield PING
                     continue
@@ -73,26 +67,20 @@ async def _chunks(
                 else:
                     chunks = shape.piece(index, what, due[index].with_text(what))
                 for chunk in chunks:
-                    yield _data(chunk | empty)
+                    yield shape.framed(chunk)
     except VedetteError as error:
         if not has_begun:
             raise
-        yield _data(body_of(error))
+        yield shape.framed(shape.failure(error))
         return
     except Exception as error:
         if not has_begun:
             raise
         _log.error("a stream broke off by a fault of vedette\n%s", told(error))
-        yield _data(body_of(OWN_FAULT))
+        yield shape.framed(shape.failure(OWN_FAULT))
         return
-    if includes_usage:
-        whole = [completions[index] for index in range(len(requests))]
-        yield _data(shape.closing(usage_of(whole, n_each)))
-    yield DONE
-
-
-def _data(value: dict[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(value) + b"\n\n"
+    whole = [completions[index] for index in range(len(requests))]
+    yield b"".join(map(shape.framed, shape.closing(whole, n_each))) + shape.end
 
 
 class _EventStream(StreamingResponse):

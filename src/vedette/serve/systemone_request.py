@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import orjson
 
@@ -16,7 +16,8 @@ from vedette.types import Json
 
 from .systemone_problems import Fault
 
-Confidence = Literal["typesafe", "entropy"]
+Confidence: TypeAlias = Literal["typesafe", "entropy"]
+CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 
 EXTENSION = "vedette"
 MOST_QUESTIONS = 4096
@@ -37,6 +38,7 @@ class SystemOne:
 
     state: str
     questions: tuple[Question, ...]
+    model: str = ""
     options: Mapping[str, Json] | None = None
     confidence: Confidence = "typesafe"
 
@@ -59,7 +61,11 @@ def parse(raw: bytes) -> SystemOne:
     _check_images(body.get("images"))
     options, confidence = _extension(body.get(EXTENSION))
     return SystemOne(
-        state_text(body.get("state")), _questions(body.get("questions")), options, confidence
+        state_text(body.get("state")),
+        _questions(body.get("questions")),
+        body.get("model") or "",
+        options,
+        confidence,
     )
 
 
@@ -122,8 +128,9 @@ def _extension(value: Any) -> tuple[Mapping[str, Json] | None, Confidence]:
         raise Fault(422, f'"{EXTENSION}" must be an object')
     options = dict(value)
     confidence = options.pop("confidence", "typesafe")
-    if confidence not in ("typesafe", "entropy"):
-        raise Fault(422, f'"{EXTENSION}.confidence" must be one of: typesafe, entropy')
+    if confidence not in CONFIDENCES:
+        listed = ", ".join(CONFIDENCES)
+        raise Fault(422, f'"{EXTENSION}.confidence" must be one of: {listed}')
     return options, cast(Confidence, confidence)
 
 

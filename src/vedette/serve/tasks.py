@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi import Request as HttpRequest
 from fastapi.responses import JSONResponse, Response
 
@@ -15,14 +15,17 @@ from vedette.config import nearest
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .body import Body
 from .errands import Errands
 from .facts import Facts
-from .fields import Body
+from .fields import LoraScale
 from .problems import Refusal
 from .task_replies import TaskEntry, TaskList, TaskResult, TaskResults
 from .verb_call import call
 from .verbs.options import BadOption
 from .verbs.table import VERBS, Verb
+
+TaskName = Annotated[str, Path(json_schema_extra={"enum": [*VERBS]})]
 
 
 class TaskBody(Body):
@@ -32,6 +35,7 @@ class TaskBody(Body):
     inputs: list[Any] | None = None
     options: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
     model: str | None = None
+    lora: list[LoraScale] | None = None
     refused: ClassVar = {"stream": ((False,), "a task's answer comes whole")}
 
     @property
@@ -56,29 +60,27 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
         return JSONResponse({"object": "list", "data": found})
 
     @router.get("/{task}", response_model=TaskEntry)
-    async def told(task: str) -> JSONResponse:
+    async def told(task: TaskName) -> JSONResponse:
         """A task, with what it takes."""
         return JSONResponse(await asyncio.to_thread(entry_of, _verb(task)))
 
     @router.post("/{task}", response_model=TaskResult | TaskResults)
-    async def run(task: str, body: TaskBody, http: HttpRequest) -> Response:
+    async def run(task: TaskName, body: TaskBody, http: HttpRequest) -> Response:
         """A task over one input, or over several."""
         verb = _verb(task)
-        if body.model is not None:
-            facts.check_model(body.model)
+        model = facts.model if body.model is None else body.model
+        adapters = facts.adapters(model, body.lora)
         values = body.values
         is_one = body.inputs is None
         if verb.together and is_one:
             raise Refusal(f"{task} compares inputs with each other; give inputs", param="input")
         try:
-            found = await call(errands, http, verb, values, body.options)
+            found = await call(errands, http, verb, values, body.options, adapters)
         except BadOption as error:
             raise Refusal(str(error), param=f"options.{error.place}") from error
         if is_one and found.error is not None:
             raise found.error
-        return Response(
-            _written(facts.model, found.lines, is_one=is_one), media_type="application/json"
-        )
+        return Response(_written(model, found.lines, is_one=is_one), media_type="application/json")
 
     return router
 

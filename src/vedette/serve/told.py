@@ -1,16 +1,28 @@
-"""One answer in which tools may be called, as it comes to be told."""
+"""One answer as it comes to be told: a text, or calls of tools."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from vedette.tasks.call_grammar import CallGrammar
-from vedette.tasks.call_reader import Argued, Called, CallReader, Event, Said
+from vedette.tasks.call_reader import Argued, Called, CallReader
+from vedette.tasks.call_reader import Event as CallEvent
 from vedette.types import Completion
 
 from .shapes import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """More text."""
+
+    text: str
+
+
+Event: TypeAlias = Said | CallEvent
 
 
 @dataclass(slots=True)
@@ -29,7 +41,7 @@ class MadeCall:
 
 
 class Told:
-    """Takes the text of one choice and says what it brings: text, and calls.
+    """Takes the text of one choice and says what it brings.
 
     `calls` None: all of it is text. Where calls are only checked at their end, nothing is told
     before.
@@ -40,43 +52,40 @@ class Told:
         self.made: list[MadeCall] = []
         self._calls = calls
         self._reader = CallReader(calls.form.texts) if calls is not None else None
-        self._held: list[Event] | None = None if calls is None or calls.is_final else []
+        self._held: list[Event] = []
 
     def take(self, piece: str) -> list[Event]:
         """What this piece brings."""
-        if self._reader is None:
-            return self._noted([Said(piece)])
-        return self._noted(self._reader.push(piece))
+        if self._calls is None or self._reader is None:
+            self.text += piece
+            return [Said(piece)]
+        events = self._noted(self._reader.push(piece))
+        if self._calls.is_final:
+            return events
+        self._held += events
+        return []
 
     def end(self) -> list[Event]:
-        """What the end brings. Raises `ConstraintFailed` for a call that does not fit its tool."""
-        held, self._held = self._held, None
-        last = self._noted(self._reader.finish()) if self._reader is not None else []
-        if self._calls is not None and held is not None:
+        """What was held back. Raises `ConstraintFailed` for a call that does not fit its tool."""
+        if self._calls is not None and self._reader is not None:
+            self._reader.finish()
             for call in self.made:
                 self._calls.check(call.name, call.arguments)
-        return [*(held or ()), *last]
+        return self._held
 
     def whole(self, completion: Completion) -> None:
         """Take a finished answer. Raises as `end` does."""
         self.take(completion.text)
         self.end()
 
-    def _noted(self, events: Iterable[Event]) -> list[Event]:
-        """The events, unless they are held, with what they add up to kept."""
-        found = list(self._kept(events))
-        if self._held is not None:
-            self._held += found
-            return []
-        return found
-
-    def _kept(self, events: Iterable[Event]) -> Iterator[Event]:
+    def _noted(self, events: Iterable[CallEvent]) -> list[Event]:
+        """The events, with what they add up to kept."""
+        found: list[Event] = []
         for event in events:
             match event:
-                case Said(text):
-                    self.text += text
                 case Called(_, name):
                     self.made.append(MadeCall(f"call_{uuid.uuid4().hex[:24]}", name))
                 case Argued(index, text, _):
                     self.made[index].arguments += text
-            yield event
+            found.append(event)
+        return found

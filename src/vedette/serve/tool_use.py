@@ -14,13 +14,21 @@ from fastapi import Request as HttpRequest
 from vedette.backends.base import Backend, Result
 from vedette.backends.local import LocalBackend
 from vedette.engine.call_form import CallForm
-from vedette.errors import InputError
+from vedette.errors import CapabilityMissing, InputError
 from vedette.tasks.base import Ask
 from vedette.tasks.call_grammar import MOST_CALLS, CallGrammar
 from vedette.tasks.chat_tools import WRITTEN_FORM, in_words
 from vedette.tasks.tool import CallTools
 from vedette.tasks.tool_defs import Tool, tools_of
-from vedette.types import Message, Prompt, ScoreRequest, Scores
+from vedette.types import (
+    AdapterScales,
+    Completion,
+    Message,
+    Prompt,
+    Request,
+    ScoreRequest,
+    Scores,
+)
 
 from .facts import Facts
 from .problems import Refusal
@@ -29,6 +37,9 @@ Mode: TypeAlias = Literal["none", "auto", "required"]
 
 MOST_TURNS = 3
 """So many of the last turns are read to decide whether a tool is called, and which."""
+
+OPENING_TOKENS = 8
+"""So many tokens show whether a call begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,57 +103,83 @@ class Plan:
 
 
 async def planned(
-    http: HttpRequest, facts: Facts, talk: Sequence[Message], use: ToolUse | None
+    http: HttpRequest,
+    facts: Facts,
+    talk: Sequence[Message],
+    use: ToolUse | None,
+    adapters: AdapterScales = (),
 ) -> Plan:
     """The plan of the next turn.
 
-    After a user's turn the tools and 'none of them' are scored, as `vedette tool` does it; after
-    a tool's, and where the backend cannot score, the model decides as it writes. Raises what the
-    desk and the tools' schemas raise.
+    Whether a tool is called after a user's turn, and which, is scored as `vedette tool` does it;
+    after a tool's turn it is what the model begins to write. An answer in words is written
+    without the tools in its prompt: small models call what they see. Raises what the desk and the
+    tools' schemas raise, and `CapabilityMissing` for another backend than the engine's.
     """
-    form = await asyncio.to_thread(_own_form, facts.backend)
+    own = await asyncio.to_thread(own_form, facts.backend)
+    words = Plan(prompt_for(talk, None, own))
     if use is None or use.mode == "none":
-        return Plan(_prompt(talk, None, form))
+        return words
+    if not isinstance(facts.backend, LocalBackend):
+        raise CapabilityMissing(
+            "tools are called by a model in this process only", hint="serve it with --backend local"
+        )
     first = use.named
-    may_say = False
-    if not first and _can_be_scored(talk, use, facts.backend):
-        tool = await _scored(http, facts, talk, use)
+    if not first and talk[-1].role == "user" and (use.mode == "auto" or len(use.tools) > 1):
+        tool = await _scored(http, facts, talk, use, adapters)
         if tool is None:
-            return Plan(_prompt(talk, None, form))
+            return words
         first = tool.name
-    elif not first:
-        may_say = use.mode == "auto"
+    prompt, form = prompt_for(talk, use, own), own or WRITTEN_FORM
+    if (
+        not first
+        and use.mode == "auto"
+        and not await _begins_call(http, facts, prompt, form, adapters)
+    ):
+        return words
     most = MOST_CALLS if use.parallel and not use.named else 1
-    calls = await asyncio.to_thread(
-        CallGrammar, use.tools, form or WRITTEN_FORM, most, first, may_say
+    return Plan(prompt, await asyncio.to_thread(CallGrammar, use.tools, form, most, first))
+
+
+async def _begins_call(
+    http: HttpRequest, facts: Facts, prompt: Prompt, form: CallForm, adapters: AdapterScales
+) -> bool:
+    """Whether the model, left to itself, begins to write a call."""
+    opening = form.texts.opening
+    asked = Request(
+        prompt=prompt,
+        max_tokens=OPENING_TOKENS,
+        deadline_s=facts.deadline_s,
+        adapters=adapters,
     )
-    return Plan(_prompt(talk, use, form), calls)
+    (answer,) = await facts.desk.answers(http, [asked], Completion)
+    written = answer.text.lstrip()
+    return written.startswith(opening) or (bool(written) and opening.startswith(written))
 
 
-def _own_form(backend: Backend) -> CallForm | None:
+def own_form(backend: Backend) -> CallForm | None:
     """How the model's template writes calls; None where that is not known."""
     return backend.engine.call_form if isinstance(backend, LocalBackend) else None
 
 
-def _prompt(talk: Sequence[Message], use: ToolUse | None, form: CallForm | None) -> Prompt:
+def prompt_for(talk: Sequence[Message], use: ToolUse | None, form: CallForm | None) -> Prompt:
+    """The chat as the model reads it; `form` None: its template knows no tools."""
     if form is None:
         return Prompt(messages=in_words(talk, use.tools if use else ()))
     return Prompt(messages=tuple(talk), tools=use.definitions if use else ())
 
 
-def _can_be_scored(talk: Sequence[Message], use: ToolUse, backend: Backend) -> bool:
-    if not backend.capabilities.can_score or talk[-1].role != "user":
-        return False
-    return use.mode == "auto" or len(use.tools) > 1
-
-
 async def _scored(
-    http: HttpRequest, facts: Facts, talk: Sequence[Message], use: ToolUse
+    http: HttpRequest,
+    facts: Facts,
+    talk: Sequence[Message],
+    use: ToolUse,
+    adapters: AdapterScales,
 ) -> Tool | None:
     turns = [turn for turn in in_words(talk, ()) if turn.role != "system"][-MOST_TURNS:]
     task = _task(use.definitions, use.mode == "required")
-    steps = task.tool_for(turns, facts.backend)
-    return await _driven(http, facts, steps)
+    steps = task.tool_for(turns, facts.personas.backend_of(adapters))
+    return await _driven(http, facts, steps, adapters)
 
 
 @lru_cache(maxsize=64)
@@ -155,6 +192,7 @@ async def _driven(
     http: HttpRequest,
     facts: Facts,
     steps: Generator[Sequence[Ask], Sequence[Result], Tool | None],
+    adapters: AdapterScales,
 ) -> Tool | None:
     """Runs steps that ask for scores to their end."""
     results: Sequence[Result] | None = None
@@ -162,7 +200,7 @@ async def _driven(
         # Off the event loop: it counts the tokens of what it asks.
         asked, tool = await asyncio.to_thread(_sent, steps, results)
         questions = [
-            replace(one, deadline_s=facts.deadline_s)
+            replace(one, deadline_s=facts.deadline_s, adapters=adapters)
             for one in asked
             if isinstance(one, ScoreRequest)
         ]

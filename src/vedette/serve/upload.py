@@ -12,10 +12,11 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from vedette.errors import Cancelled, FileError
 
 from .file_store import FileStore, Incoming, StoredFile, too_large, unkept
+from .options import SLOWEST_BYTES_PER_S
 from .problems import Refusal
 
 PATIENCE_S = 60.0
-"""Longest silence of a client that sends a file."""
+"""A file has this long, and the time that its bytes take at the slowest."""
 MOST_FIELD_BYTES = 1024
 MOST_HEADER_BYTES = 8 * 1024
 MOST_PARTS = 8
@@ -64,19 +65,30 @@ class _Body:
     def __init__(self, http: HttpRequest) -> None:
         self.has_more = True
         self._http = http
+        self._n_bytes = 0
+        self._began = asyncio.get_running_loop().time()
 
     async def next(self) -> bytes:
-        """The next part. Raises `Refusal` after a long silence, `Cancelled` if the client left."""
+        """The next part. Raises `Cancelled` if the client left.
+
+        Raises `Refusal` after a long silence, and where too little has come since the beginning.
+        """
+        now = asyncio.get_running_loop().time()
+        slowest = self._began + PATIENCE_S + self._n_bytes / SLOWEST_BYTES_PER_S
         try:
-            message = await asyncio.wait_for(self._http.receive(), PATIENCE_S)
+            async with asyncio.timeout_at(min(now + PATIENCE_S, slowest)):
+                message = await self._http.receive()
         except TimeoutError:
             raise Refusal(
-                f"nothing of the file came for {PATIENCE_S:g} s", status=408, code="upload_stalled"
+                f"the file came too slowly: {self._n_bytes} bytes so far",
+                status=408,
+                code="request_timeout",
             ) from None
         if message["type"] == "http.disconnect":
             raise Cancelled("the client went away")
         self.has_more = message.get("more_body", False)
         part: bytes = message.get("body", b"")
+        self._n_bytes += len(part)
         return part
 
     async def drain(self) -> None:

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import orjson
 from fastapi import Request as HttpRequest
 
 from vedette.batch.results import Outcome, body_of, line_of
 from vedette.errors import InputError, VedetteError
-from vedette.types import Item, Json
+from vedette.types import AdapterScales, Item, Json
 
 from .errands import Errands
 from .verbs.table import Verb
@@ -41,15 +42,17 @@ async def call(
     verb: Verb,
     values: Sequence[Json],
     options: Mapping[str, Json],
+    adapters: AdapterScales = (),
 ) -> Results:
     """Run a task over inputs. An input that is none, or has no answer, is its error.
 
     Raises what is wrong with the options or with the whole, and what `Errands.outcomes` raises.
     """
+    _check_json(values)
     work = await asyncio.to_thread(verb.task, options)
     inputs = _inputs(verb, values, all_needed=isinstance(work, Together))
     items = [one for one in inputs if isinstance(one, Item)]
-    answers = iter(await errands.outcomes(http, work, items) if items else ())
+    answers = iter(await errands.outcomes(http, work, items, adapters=adapters) if items else ())
     rows: list[tuple[str, Outcome]] = []
     for number, one in enumerate(inputs, start=1):
         if isinstance(one, Item):
@@ -57,6 +60,14 @@ async def call(
         else:
             rows.append((str(number), one))
     return Results(tuple(rows))
+
+
+def _check_json(values: Sequence[Json]) -> None:
+    """Raises `InputError` for what JSON by RFC 8259 cannot say, such as half a surrogate pair."""
+    try:
+        orjson.dumps(values)
+    except orjson.JSONEncodeError as error:
+        raise InputError(f"the input cannot be written as JSON: {error}") from error
 
 
 def _inputs(verb: Verb, values: Sequence[Json], *, all_needed: bool) -> list[Item | InputError]:

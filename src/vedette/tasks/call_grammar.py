@@ -40,16 +40,14 @@ class _Arguments:
 class CallGrammar:
     """Answers that call tools, `most` at most, in a model's own form.
 
-    The first call is of the tool `first`, if that is not empty. With `may_say` an answer may also
-    be a text, or begin with one. Raises `InputError` (of it `SchemaError`) for tools whose
-    arguments cannot be held to their schema.
+    The first call is of the tool `first`, if that is not empty. Raises `InputError` (of it
+    `SchemaError`) for tools whose arguments cannot be held to their schema.
     """
 
     tools: tuple[Tool, ...]
     form: CallForm
     most: int = MOST_CALLS
     first: str = ""
-    may_say: bool = False
 
     def __post_init__(self) -> None:
         if self.first and self.first not in self._arguments:
@@ -67,37 +65,20 @@ class CallGrammar:
     @cached_property
     def constraint(self) -> Constraint:
         """The grammar in Lark."""
-        names = [*self._arguments]
-        calls = {name: self._call(name, i) for i, name in enumerate(names)}
-        n_more = self.most - 1 if self.form.between is not None else 0
-        more = f"({self.form.between} call){{0,{n_more}}}" if n_more else ""
-        body = f"{calls[self.first] if self.first else 'call'} {more} {self.form.closing}"
+        form = self.form
+        calls = {
+            name: f"{lark_literal(name)} {form.middle} a{i}"
+            for i, name in enumerate(self._arguments)
+        }
+        n_more = self.most - 1 if form.between is not None else 0
+        more = f"({form.between} call){{0,{n_more}}}" if n_more else ""
+        first = calls[self.first] if self.first else "call"
         rules = [
-            *self._start(body),
+            f"start: {form.opening} {first} {more} {form.closing}",
             f"call: {' | '.join(calls.values())}",
-            *(f"a{i}: {_json_rule(one.schema)}" for i, one in enumerate(self._arguments.values())),
+            *(f"a{i}: {_json(one.schema)}" for i, one in enumerate(self._arguments.values())),
         ]
         return Constraint("lark", "\n".join(rules) + "\n")
-
-    def _call(self, name: str, number: int) -> str:
-        return f"{lark_literal(name)} {self.form.middle} a{number}"
-
-    def _start(self, body: str) -> list[str]:
-        opening = self.form.opening
-        if not self.may_say:
-            return [f"start: {opening} {body}"]
-        if self.form.has_token:  # which no text can hold
-            return [
-                f"start: TEXT | {opening} {body} | TEXT {opening} {body}",
-                "TEXT: /(?s:.+)/",
-            ]
-        # The one ends where the other may not go on, so that it is always clear which one it is.
-        pattern = "".join(_escaped(letter) for letter in self.form.texts.opening)
-        return [
-            f"start: TEXT | opened {body}",
-            f"TEXT: /(?s:.+)/ & ~/(?s:.*){pattern}(?s:.*)/",
-            f"opened[lazy]: /(?s:.*){pattern}/",
-        ]
 
     def check(self, name: str, arguments: str) -> None:
         """Raises `ConstraintFailed` for arguments that do not fit their tool's schema."""
@@ -121,10 +102,5 @@ def _arguments_of(tool: Tool) -> _Arguments:
     return _Arguments(narrowed.schema, narrowed.analysis.validator, is_final)
 
 
-def _json_rule(schema: dict[str, Any]) -> str:
+def _json(schema: dict[str, Any]) -> str:
     return f"%json {orjson.dumps({**schema, 'x-guidance': SPELLING}).decode()}"
-
-
-def _escaped(letter: str) -> str:
-    """A character within a regular expression, whatever it means there."""
-    return letter if letter.isalnum() and letter.isascii() else f"\\x{{{ord(letter):x}}}"

@@ -1,4 +1,4 @@
-"""An answer in which tools may be called, followed piece by piece."""
+"""An answer that calls tools, followed piece by piece."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ from typing import TypeAlias
 
 from vedette.engine.call_form import CallTexts
 from vedette.errors import ConstraintFailed
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """More text for people."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +27,17 @@ class Argued:
     is_whole: bool
 
 
-Event: TypeAlias = Said | Called | Argued
+Event: TypeAlias = Called | Argued
 
 
 class CallReader:
-    """Reads what a grammar of calls lets through; its own checks are for what does not keep to one.
-
-    What may be the beginning of a call is held back until that is clear.
-    """
+    """Reads what a grammar of calls lets through."""
 
     def __init__(self, texts: CallTexts) -> None:
         self._texts = texts
         self._rest = ""
         self._n_calls = 0
-        self._place = self._saying
+        self._place = self._opening
         self._json = _ObjectEnd()
 
     def push(self, piece: str) -> Iterator[Event]:
@@ -56,24 +46,16 @@ class CallReader:
         while (event := self._place()) is not None:
             yield from event
 
-    def finish(self) -> Iterator[Event]:
-        """What was held back. Raises `ConstraintFailed` for a call that breaks off."""
-        if self._place == self._saying:
-            if self._rest:
-                yield Said(self._rest)
-        elif self._place in (self._naming, self._arguing):
+    def finish(self) -> None:
+        """The answer is over. Raises `ConstraintFailed` where a call breaks off."""
+        if self._place != self._behind:
             raise ConstraintFailed("the answer breaks off within a call")
 
-    def _saying(self) -> list[Event] | None:
-        opening = self._texts.opening
-        text, found, rest = self._rest.partition(opening)
-        if found:
-            self._rest, self._place = rest, self._naming
-            return [Said(text)] if text else []
-        n_held = _n_begun(self._rest, opening)
-        text, self._rest = self._rest[: len(self._rest) - n_held], self._rest[-n_held:]
-        self._rest = self._rest if n_held else ""
-        return [Said(text)] if text else None
+    def _opening(self) -> list[Event] | None:
+        if not self._rest.startswith(self._texts.opening):
+            return None
+        self._rest, self._place = self._rest.removeprefix(self._texts.opening), self._naming
+        return []
 
     def _naming(self) -> list[Event] | None:
         name, found, rest = self._rest.partition(self._texts.middle)
@@ -99,12 +81,6 @@ class CallReader:
             return None
         self._rest, self._place = self._rest.removeprefix(between), self._naming
         return []
-
-
-def _n_begun(text: str, mark: str) -> int:
-    """How many characters at the end of the text are a beginning of the mark."""
-    most = min(len(text), len(mark) - 1)
-    return next((n for n in range(most, 0, -1) if mark.startswith(text[-n:])), 0)
 
 
 class _ObjectEnd:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from vedette.errors import EngineFailed
 
 from . import library
+from .adapter import NO_ADAPTERS, AdapterSet
 from .batch import Batch
 from .model import Model
 
@@ -75,6 +76,7 @@ class Context:
             )
         self.memory = llama_cpp.llama_get_memory(self.pointer)
         self.cells = spec.cells
+        self.adapters = NO_ADAPTERS
         self.drops_suffix = model.memory_kind == "full"
         # A windowed cache keeps all its cells here (swa_full), so its latest tokens can go too.
         self.rolls_back = model.memory_kind in ("full", "sliding")
@@ -89,6 +91,18 @@ class Context:
         if llama_cpp.llama_supports_gpu_offload():
             return int(llama_cpp.LLAMA_FLASH_ATTN_TYPE_AUTO)
         return int(llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED)
+
+    def adapt(self, adapters: AdapterSet) -> bool:
+        """Compute under these adapters from now on; whether that is a change.
+
+        A change is dear: at the next `decode` llama.cpp plans all its computations anew. What is
+        in the cache stays as it was computed.
+        """
+        if adapters == self.adapters:
+            return False
+        adapters.apply(self.pointer)
+        self.adapters = adapters
+        return True
 
     def decode(self, batch: Batch) -> None:
         """Run the batch; its tokens are in the cache afterwards. Raises `EngineFailed`."""
