@@ -309,8 +309,10 @@ def test_a_server_that_takes_no_lark_calls_no_tools(url):
     remote = OpenAIBackend(f"{url}/v1")
     try:
         with served(create_app(remote)) as outer:
-            far = OpenAI(base_url=f"{outer}/v1", api_key="none", max_retries=0)
-            with pytest.raises(openai.InternalServerError) as lacking:
+            with (
+                OpenAI(base_url=f"{outer}/v1", api_key="none", max_retries=0) as far,
+                pytest.raises(openai.InternalServerError) as lacking,
+            ):
                 ask(far)
             assert lacking.value.status_code == 501
     finally:
