@@ -91,7 +91,8 @@ class Leash:
 class Leashed(Around):
     """Implements `Backend`: another one, asked on the leash of the thread that asks.
 
-    One of them serves all errands, since tasks keep by backend what they measured with it. `watch`
+    One of them serves all errands, since tasks keep by backend what they measured with it; with
+    adapters it is another backend. `watch`
     is shown every request that is under way.
     """
 
@@ -100,10 +101,9 @@ class Leashed(Around):
         self._watch = watch
         self._of_thread = threading.local()
 
-    @property
-    def backend(self) -> Backend:
-        """The one that it asks."""
-        return self._backend
+    def is_around(self, backend: Backend) -> bool:
+        """Whether it is this one that is asked."""
+        return self._backend is backend
 
     @contextmanager
     def on(self, leash: Leash) -> Iterator[None]:
@@ -141,16 +141,15 @@ class Errands:
         items: Sequence[Item],
         *,
         n_places: int | None = None,
-        adapters: AdapterScales | None = None,
+        adapters: AdapterScales = (),
     ) -> list[Outcome]:
-        """The answer to each item, or its error, in order.
+        """The answer to each item, or its error, in order; under `adapters`.
 
         It takes a place at the desk for each item that is under way at once, or `n_places`. A
         client that leaves ends it; without a connection (`http` None) that is the cancellation of
-        the asyncio task. Without `adapters` they are those of all requests that say none.
-        Raises what the desk raises, and what is wrong with the whole.
+        the asyncio task. Raises what the desk raises, and what is wrong with the whole.
         """
-        backend = self._leashed(self._facts.adapters(None) if adapters is None else adapters)
+        backend = self._under(adapters)
         wanted = len(items) if n_places is None else n_places
         n_at_once = max(1, min(wanted, backend.width, self._most))
 
@@ -161,15 +160,14 @@ class Errands:
         leash = Leash(backend.width, self._facts.deadline_s)
         return await self._facts.desk.errand(http, n_at_once, lambda: self._held(leash, run))
 
-    def _leashed(self, adapters: AdapterScales) -> Leashed:
-        """One for each set of adapters, for as long as that is the same backend."""
+    def _under(self, adapters: AdapterScales) -> Leashed:
+        """The backend under adapters; another one where a name has come to mean another adapter."""
         backend = self._facts.personas.backend_of(adapters)
         known = self._backends.get(adapters)
-        if known is None or known.backend is not backend:
-            known = Leashed(backend, self._facts.metrics.watch)
-            if len(self._backends) >= MOST_BACKENDS:
+        if known is None or not known.is_around(backend):
+            if len(self._backends) > MOST_BACKENDS:
                 self._backends.clear()
-            self._backends[adapters] = known
+            known = self._backends[adapters] = Leashed(backend, self._facts.metrics.watch)
         return known
 
     async def _held(self, leash: Leash, run: Callable[[Leash], list[Outcome]]) -> list[Outcome]:

@@ -43,14 +43,14 @@ class Facts:
                 param="model",
             )
 
-    def adapters(self, asked: str | None, lora: Sequence[LoraScale] | None = None) -> AdapterScales:
-        """Under which adapters the model that is asked for answers, None being the plain one.
+    def adapters(self, asked: str, lora: Sequence[LoraScale] | None) -> AdapterScales:
+        """Under which adapters the model that is asked for answers; see `Personas.scales`.
 
-        See `Personas.scales`. Raises `Refusal` for a model that is not here.
+        Raises `Refusal` for a model that is not here.
         """
-        if asked is not None and asked not in self.personas.models:
+        if asked not in self.personas.models:
             self.check_model(asked)
-        return self.personas.scales(asked or self.model, lora)
+        return self.personas.scales(asked, lora)
 
     def max_tokens(self, asked: int | None) -> int:
         """Most tokens of an answer; where none is asked for, at most half of the context."""

@@ -53,10 +53,14 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
         return Decide(questions, digits=DIGITS, **options.read(orjson.loads(given)))
 
     async def answered(http: HttpRequest) -> JSONResponse:
+        if not _is_json(http.headers.get("content-type", "")):
+            raise Fault(400, "the body must be JSON, with Content-Type: application/json")
         asked = await asyncio.to_thread(parse, await http.body())
         if not facts.backend.capabilities.can_score:
             raise CapabilityMissing(f"{facts.model} cannot score answers here")
+        # Any other name means the one model, by the contract.
         model = asked.model if asked.model in facts.personas.models else facts.model
+        adapters = facts.adapters(model, None)
         task = asking(asked.questions, orjson.dumps(asked.options or {}))
         requests = task.requests(asked.state)
         n_tokens = await asyncio.to_thread(_input_tokens, facts.backend, requests)
@@ -65,7 +69,7 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
             task,
             [Item(id="1", text=asked.state)],
             n_places=len(requests),
-            adapters=facts.adapters(model),
+            adapters=adapters,
         )
         if isinstance(outcome, VedetteError):
             raise outcome
@@ -89,6 +93,14 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
             openapi_extra=SYSTEM_ONE_BODY,
         )(systemone)
     return router
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether a client says so. No web page can without asking first, so none asks unasked."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (
+        kind.startswith("application/") and kind.endswith("+json")
+    )
 
 
 def _input_tokens(backend: Backend, requests: Sequence[ScoreRequest]) -> int:

@@ -30,9 +30,7 @@ _KEYS = ("model", "state", "questions", "images", "videos", "files", "stream", E
 
 @dataclass(frozen=True, slots=True)
 class SystemOne:
-    """What is asked: questions about a state, as one text, of a model that may have any name.
-
-    `options` are those of the extension.
+    """What is asked: questions about a state, as one text. `options` are those of the extension.
 
     None: it was not asked for. Else they are options of `Decide` but for its questions, and
     `confidence` says by which formula that is told.
@@ -40,9 +38,9 @@ class SystemOne:
 
     state: str
     questions: tuple[Question, ...]
+    model: str = ""
     options: Mapping[str, Json] | None = None
     confidence: Confidence = "typesafe"
-    model: str | None = None
 
 
 def parse(raw: bytes) -> SystemOne:
@@ -65,9 +63,9 @@ def parse(raw: bytes) -> SystemOne:
     return SystemOne(
         state_text(body.get("state")),
         _questions(body.get("questions")),
+        body.get("model") or "",
         options,
         confidence,
-        body.get("model"),
     )
 
 

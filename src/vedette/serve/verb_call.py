@@ -42,7 +42,7 @@ async def call(
     verb: Verb,
     values: Sequence[Json],
     options: Mapping[str, Json],
-    adapters: AdapterScales | None = None,
+    adapters: AdapterScales = (),
 ) -> Results:
     """Run a task over inputs. An input that is none, or has no answer, is its error.
 
