@@ -34,8 +34,9 @@ A flag comes first, then the environment variable, then `{DEFAULT_FILE}`, then t
 `vedette config show --origin` says what holds here and where each value came from.
 
 `{DEFAULT_FILE}` is read from the working directory, or from where `{CONFIG_VARIABLE}` says. It
-holds `setting = value` lines, without tables; a relative path in it is meant from its own
-folder. `auto` undoes a value set further down. A variable that is set but empty counts as unset.
+holds `setting = value` lines, and the table `[gateway]` ([gateway](gateway.md)); a relative path
+in it is meant from its own folder. `auto` undoes a value set further down. A variable that is set
+but empty counts as unset.
 Unknown settings and misspelt `{ENV_PREFIX}` variables are errors.
 
 | setting | variable | values | default | meaning |

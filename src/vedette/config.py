@@ -33,6 +33,8 @@ VAULT_KEY_VARIABLE = "VEDETTE_VAULT_KEY"
 SERVE_API_KEY_VARIABLE = "VEDETTE_SERVE_API_KEY"
 """These three hold secrets and are no settings: they are in no file, and never shown."""
 DEFAULT_FILE = "vedette.toml"
+SECTIONS = ("gateway",)
+"""Tables of the file that are no settings; who needs one asks for it with `section`."""
 
 KvType: TypeAlias = Literal["f16", "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
 T = TypeVar("T")
@@ -174,8 +176,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flag, then environment, then `vedette.toml`; nothing else is read."""
-        file = TomlConfigSettingsSource(settings_cls, toml_file=config_file())
-        return init_settings, env_settings, file
+        return init_settings, env_settings, _SettingsOfFile(settings_cls, toml_file=config_file())
 
     @property
     def thread_count(self) -> int:
@@ -190,6 +191,14 @@ class Settings(BaseSettings):
     def origin(self, name: str) -> Origin:
         """Where the value of the setting `name` came from."""
         return self._origins.get(name, Origin("default"))
+
+
+class _SettingsOfFile(TomlConfigSettingsSource):
+    """What of the file is settings."""
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:
+        values = super()._read_file(file_path)
+        return {name: value for name, value in values.items() if name not in SECTIONS}
 
 
 def load(**flags: object) -> Settings:
@@ -212,6 +221,18 @@ def load(**flags: object) -> Settings:
         raise _explain(error, origins) from None
     settings._origins = origins
     return _beside_file(settings, path)
+
+
+def section(name: str) -> dict[str, object] | None:
+    """The table `name` (one of `SECTIONS`) of the configuration file; None if there is none.
+
+    Raises `FileError` for a file that cannot be read, `InputError` where it is no table.
+    """
+    path = config_file()
+    value = _content(path).get(name)
+    if value is not None and not isinstance(value, dict):
+        raise InputError(f"{name} in {path} is {value!r}; it must be a table: [{name}]")
+    return value
 
 
 def names() -> tuple[str, ...]:
@@ -265,7 +286,14 @@ def _environment() -> dict[str, str]:
 
 
 def _file_values(path: Path) -> dict[str, object]:
-    """The settings in the file; none if it is only the default place and not there."""
+    """The settings in the file."""
+    values = {name: value for name, value in _content(path).items() if name not in SECTIONS}
+    _refuse_unknown(values, valid=names(), what="setting", where=f" in {path}")
+    return values
+
+
+def _content(path: Path) -> dict[str, object]:
+    """All that the file holds; nothing if it is only the default place and not there."""
     if not path.exists():
         if os.environ.get(CONFIG_VARIABLE):
             raise FileError(
@@ -281,7 +309,6 @@ def _file_values(path: Path) -> dict[str, object]:
         raise FileError(
             f"{path} cannot be read: {error.strerror}", hint="Check its permissions."
         ) from None
-    _refuse_unknown(values, valid=names(), what="setting", where=f" in {path}")
     return values
 
 

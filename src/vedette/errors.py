@@ -12,6 +12,7 @@
     │   ├── JournalMismatch     the journal beside the output is another job's
     │   ├── CalibrationMismatch a threshold file made for another model, prompt or label list
     │   ├── RedLine             a task that a small model is not to be trusted with
+    │   ├── GuardBlocked        a text that breaks a policy of the gateway
     │   └── AdapterRefused      an adapter that cannot be applied, or not to this model
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
@@ -26,6 +27,8 @@
         ├── Overloaded          queue full; try again                             HTTP 429
         ├── ConstraintFailed    the constraint engine gave up: no answer, never a free one
         ├── EngineFailed        llama.cpp returned an error
+        ├── RedactionFailed     what must be hidden cannot be: the text does not leave
+        ├── LedgerFailed        the gateway's ledger cannot be written or read     HTTP 503
         └── ServerError         a server that answers for a model did not          HTTP 502
             ├── ServerUnreachable   no connection, or it broke off
             │   └── AnswerInterrupted   it broke off within an answer; try again
@@ -137,6 +140,12 @@ class RedLine(InputError):
     code = "red_line"
 
 
+class GuardBlocked(InputError):
+    """A text breaks a policy that a route of the gateway blocks; the message names it."""
+
+    code = "blocked_by_guard"
+
+
 class AdapterRefused(InputError):
     """An adapter that cannot be applied as a whole, or not to this model."""
 
@@ -227,6 +236,20 @@ class EngineFailed(RequestError):
     """llama.cpp returned an error."""
 
     code = "engine_failed"
+    retryable = True
+
+
+class RedactionFailed(RequestError):
+    """What is to be hidden before a request leaves could not be; it has not left."""
+
+    code = "redaction_failed"
+
+
+class LedgerFailed(RequestError):
+    """The gateway's ledger cannot be written or read."""
+
+    code = "ledger_failed"
+    http_status = 503
     retryable = True
 
 

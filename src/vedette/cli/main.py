@@ -71,6 +71,7 @@ VERBS = {
     "serve": ("vedette.cli.serve:serve", "Answer over HTTP as OpenAI's API does."),
     "keys": ("vedette.cli.keys:app", "Make, list and remove API keys of serve."),
     "mcp": ("vedette.cli.mcp:mcp", "Offer the tasks as tools to programs that speak MCP."),
+    "ledger": ("vedette.cli.ledger:ledger", "Add up what went through the gateway."),
     "doctor": ("vedette.cli.doctor:doctor", "Look at this machine and say what to expect of it."),
     "spec": (
         "vedette.cli.spec:app",

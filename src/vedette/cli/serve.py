@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
-from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load
+from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load, section
 from vedette.errors import CapabilityMissing, FileError, InputError
 
 if TYPE_CHECKING:
     from vedette.backends.base import Backend
+    from vedette.gateway.tables import GatewayTable
     from vedette.serve.file_store import FileStore
 
 EXTRA = ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart")
@@ -116,6 +117,7 @@ def serve(
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
     check_bind(settings.host, has_key=has_keys(settings.keys_path, key))
     check_adapters_dir(settings)
+    table = _gateway_table(settings)
     taken = bind(settings.host, settings.port)
     with taken, ExitStack() as stack:
         if not quiet:
@@ -124,6 +126,7 @@ def serve(
         if files is not None:
             stack.enter_context(files)
         opened = without_adapters(open_backend(settings, quiet=quiet))
+        gateway = None
         try:
             options = ServeOptions(
                 model=alias or opened.name.partition(", tuned")[0],
@@ -135,15 +138,30 @@ def serve(
                 personas=parse_personas(settings.lora),
                 adapters_dir=settings.adapters_dir,
             )
+            if table is not None:
+                from vedette.gateway.open import open_gateway
+
+                gateway = open_gateway(table, settings, opened, options.model)
             url = url_of(taken)
             run_app(
-                create_app(opened, options, files),
+                create_app(opened, options, files, gateway),
                 taken,
                 ready=lambda: note(f"{options.model} answers at {url}/v1"),
             )
         finally:
+            if gateway is not None:
+                gateway.close_files()
             opened.close()
     return 0
+
+
+def _gateway_table(settings: Settings) -> GatewayTable | None:
+    """The table `[gateway]` of the configuration, found right before a model is loaded."""
+    if section("gateway") is None:
+        return None
+    from vedette.gateway.open import configured
+
+    return configured(settings)
 
 
 def missing_extra(error: ModuleNotFoundError, what: str) -> CapabilityMissing:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from .detectors.base import MAX_SPAN_CHARS
@@ -13,7 +14,9 @@ from .span import Span
 CHUNK_CHARS = 1 << 20
 LEFT_CHARS = 1024
 """Text that is kept before a cut, for rules that look at what stands before a value."""
-_LONGEST_PLACEHOLDER = 80
+# What may still become a placeholder, at the end of a text.
+_BEGUN = re.compile(r"\[(?:[A-Z][A-Z0-9_]{0,51}(?:\.(?:[1-9][0-9]{0,9})?)?)?\Z")
+_LONGEST_BEGUN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +69,43 @@ def restore_pieces(texts: Iterable[str], mapping: dict[str, str], lost: set[str]
             lost.add(name)
         return mapping.get(name, name)
 
-    held = ""
+    restorer = Restorer(value)
     for text in texts:
-        held += text
-        opened = held.rfind("[", max(0, len(held) - _LONGEST_PLACEHOLDER))
-        cut = len(held) if opened < 0 else opened
-        yield PLACEHOLDER.sub(lambda found: value(found[0]), held[:cut])
-        held = held[cut:]
-    yield PLACEHOLDER.sub(lambda found: value(found[0]), held)
+        yield restorer.feed(text)
+    yield restorer.end()
+
+
+class Restorer:
+    """Puts values back into a text that comes in pieces, cut anywhere.
+
+    Held back is only what may be the beginning of a placeholder. `value` is what a placeholder
+    stands for: itself, where it stands for nothing.
+    """
+
+    def __init__(self, value: Callable[[str], str]) -> None:
+        self._value = value
+        self._held = ""
+
+    @classmethod
+    def of(cls, mapping: Mapping[str, str]) -> Restorer:
+        """With the values of a mapping."""
+        return cls(lambda name: mapping.get(name, name))
+
+    def feed(self, text: str) -> str:
+        """What can be let out now that this piece has come."""
+        held = self._held + text
+        begun = _BEGUN.search(held, max(0, len(held) - _LONGEST_BEGUN))
+        cut = begun.start() if begun else len(held)
+        self._held = held[cut:]
+        return self._restored(held[:cut])
+
+    def end(self) -> str:
+        """The rest: no further piece comes."""
+        held, self._held = self._held, ""
+        return self._restored(held)
+
+    def _restored(self, text: str) -> str:
+        return PLACEHOLDER.sub(lambda found: self._value(found[0]), text)
 
 
 def _after(span: Span, done: int) -> Span:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
@@ -41,13 +43,20 @@ from .systemone import systemone_router
 from .tasks import task_router
 from .tokens import token_router
 
+if TYPE_CHECKING:
+    from vedette.gateway.gateway import Gateway
+
 
 def create_app(
-    backend: Backend, options: ServeOptions | None = None, files: FileStore | None = None
+    backend: Backend,
+    options: ServeOptions | None = None,
+    files: FileStore | None = None,
+    gateway: Gateway | None = None,
 ) -> FastAPI:
     """The HTTP door over `backend` and `files`, which stay the caller's to close.
 
-    Without `files` there are no batches. Raises `FileError` for a file of keys, or of batches, that
+    Without `files` there are no batches. `gateway` answers for the models that are its routes, and
+    is closed when the app ends. Raises `FileError` for a file of keys, or of batches, that
     cannot be read.
     """
     options = options or ServeOptions()
@@ -69,10 +78,10 @@ def create_app(
     app.include_router(metric_router(facts.metrics))
     app.include_router(page_router())
     app.include_router(activity_router(activity, facts))
-    app.include_router(machine_router(backend))
+    app.include_router(machine_router(backend, has_gateway=gateway is not None))
     app.include_router(schema_router())
     app.include_router(_state(backend))
-    app.include_router(_models(facts))
+    app.include_router(_models(facts, gateway.models if gateway else ()))
     app.include_router(chat_router(facts))
     app.include_router(completion_router(facts))
     app.include_router(response_router(facts))
@@ -87,6 +96,10 @@ def create_app(
     else:
         app.include_router(file_router(files))
         app.include_router(batch_router(Batches(files, facts, Inside(app)), guard))
+    if gateway is not None:
+        from .gateway_entry import add_gateway  # it needs the extra `gateway`
+
+        add_gateway(app, gateway, facts.model)
     return app
 
 
@@ -110,7 +123,7 @@ def _state(backend: Backend) -> APIRouter:
     return router
 
 
-def _models(facts: Facts) -> APIRouter:
+def _models(facts: Facts, routes: Sequence[str]) -> APIRouter:
     router = APIRouter(prefix="/v1/models")
     backend = facts.backend
     entry: dict[str, Json] = {
@@ -121,18 +134,25 @@ def _models(facts: Facts) -> APIRouter:
         "meta": {"name": backend.name, "n_ctx": backend.capabilities.context_tokens},
     }
 
+    of_gateway: dict[str, dict[str, Json]] = {
+        name: {"id": name, "object": "model", "created": entry["created"], "owned_by": "gateway"}
+        for name in routes
+    }
+
     def persona(model: str) -> dict[str, Json]:
         return {**entry, "id": model, "parent": facts.model}
 
     @router.get("", response_model=ModelList)
     async def models() -> JSONResponse:
-        """The one model, and it under each adapter."""
-        found = [entry, *map(persona, facts.personas.models)]
+        """The one model, it under each adapter, and the routes of the gateway."""
+        found = [entry, *map(persona, facts.personas.models), *of_gateway.values()]
         return JSONResponse({"object": "list", "data": found, "models": found})
 
     @router.get("/{model:path}", response_model=ModelReply)
     async def model(model: str) -> JSONResponse:
         """The model of this name."""
+        if model in of_gateway:
+            return JSONResponse(of_gateway[model])
         if model in facts.personas.models:
             return JSONResponse(persona(model))
         facts.check_model(model)

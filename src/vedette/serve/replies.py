@@ -44,13 +44,16 @@ class ModelMeta(Reply):
 
 
 class ModelReply(Reply):
-    """A model that can be asked; `parent` is what it is without its adapter."""
+    """A model that can be asked; `parent` is what it is without its adapter.
+
+    A route of the gateway has no `meta`: another model answers each time.
+    """
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
-    meta: ModelMeta
+    meta: ModelMeta | None = None
     parent: str | None = None
 
 

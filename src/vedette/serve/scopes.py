@@ -26,7 +26,7 @@ SCOPES = {
         "/mcp",
     ),
     "files": ("/v1/files", "/v1/batches"),
-    "metrics": ("/metrics", "/v1/activity", "/v1/machine"),
+    "metrics": ("/metrics", "/v1/activity", "/v1/machine", "/v1/ledger"),
     "admin": ("/lora-adapters", "/v1/adapters"),
 }
 """The paths of each scope; what lies below a path is meant too."""
