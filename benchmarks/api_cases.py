@@ -28,6 +28,7 @@ from schemathesis.generation import GenerationMode
 
 ROOT = Path(__file__).resolve().parent.parent
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+TIMEOUT_S = 300
 MOST_TOKENS = 4
 MOST_CHOICES = 3
 _MOST = {
@@ -95,7 +96,7 @@ def _ask_one(
         if mode is GenerationMode.POSITIVE:
             _make_quick(case.body, models[0]["id"])
         outcome.n_cases += 1
-        reply = case.call(base_url=url, headers=headers)
+        reply = case.call(base_url=url, headers=headers, timeout=TIMEOUT_S)
         outcome.statuses[reply.status_code] += 1
         case.validate_response(reply, headers=headers, transport_kwargs={"base_url": url})
 

@@ -45,6 +45,7 @@ from vedette.types import Message, Prompt, Request
 
 GOAL_MS = 3.0
 WARM_UP = 20
+MOST_CHARS = 80
 SYSTEM = "Say in a few words what the log line is about."
 PATH = "/v1/chat/completions"
 
@@ -71,7 +72,7 @@ class Tally:
 
 def lines() -> list[str]:
     """What is asked about."""
-    return [line[:400] for line in LOG.read_text("utf-8").splitlines() if line.strip()]
+    return [line[:MOST_CHARS] for line in LOG.read_text("utf-8").splitlines() if line.strip()]
 
 
 @contextmanager

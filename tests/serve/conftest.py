@@ -16,6 +16,14 @@ from vedette.serve.file_store import FileStore
 from vedette.serve.options import ServeOptions
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _data_of_nobody(tmp_path_factory) -> Iterator[None]:
+    """Servers that are told no folder keep their files in one of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def tiny_backend(tiny_full) -> Iterator[LocalBackend]:
     backend = LocalBackend(tiny_full, EngineOptions(threads=1, width=4))

@@ -10,7 +10,7 @@ import time
 import httpx2
 import openai
 import pytest
-from batching import begin, chat_line, serving
+from batching import CHAT, begin, chat_line, over, serving
 from openai import OpenAI
 from served import served
 
@@ -260,7 +260,7 @@ def test_a_client_that_falls_silent_is_let_go(post, folder, monkeypatch):
         yield b""
 
     reply = post(content=slow(), headers=FORM)
-    assert (reply.status_code, reply.json()["error"]["code"]) == (408, "upload_stalled")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (408, "request_timeout")
     assert contents(folder) == []
 
 
@@ -275,17 +275,26 @@ def test_a_client_that_drips_is_let_go(post, folder, monkeypatch):
             yield b"x"
 
     reply = post(content=dripping(), headers=FORM)
-    assert (reply.status_code, reply.json()["error"]["code"]) == (408, "upload_stalled")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (408, "request_timeout")
     assert contents(folder) == []
 
 
 def test_a_file_that_a_batch_reads_stays(tiny_backend, own):
     with serving(tiny_backend, own) as client:
-        batch = begin(client, [chat_line("a", max_tokens=1500)])
+        batch = begin(client, [chat_line(f"{i}", max_tokens=1500) for i in range(20)])
         with pytest.raises(openai.BadRequestError) as refused:
             client.files.delete(batch.input_file_id)
         assert (refused.value.code, batch.id in refused.value.message) == ("file_in_use", True)
+        again = client.batches.create(
+            input_file_id=batch.input_file_id, endpoint=CHAT, completion_window="24h"
+        )
+        client.batches.cancel(again.id)
+        assert over(client, again.id).status == "cancelled"
+        with pytest.raises(openai.BadRequestError):
+            client.files.delete(batch.input_file_id)
         client.batches.cancel(batch.id)
+        assert over(client, batch.id).status == "cancelled"
+        client.files.delete(batch.input_file_id)
 
 
 def test_a_server_without_a_folder_says_so():

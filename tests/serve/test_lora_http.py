@@ -418,3 +418,35 @@ def test_only_admins_change_adapters(tiny_backend, tmp_path):
         ):
             error = refused(http.request(method, path), 403)
             assert error["code"] == "insufficient_scope", path
+
+
+def of_tasks(http, model: str | None = None) -> list[object]:
+    """What a persona says of a text: by a task, by closed questions, by a ranking."""
+    named = {"model": model} if model else {}
+    labels = {"labels": ["positive", "negative"], "prior": "none"}
+    task = {"input": "the server failed", "options": labels, **named}
+    questions = {"failed": {"type": "noul", "instructions": "Has it failed?"}}
+    asked = {"state": "the server failed", "questions": questions, **named}
+    documents = ["the server", "a label", "no service", "true", "a name"]
+    texts = {"query": "server", "documents": documents, "method": "likelihood"}
+    classified = http.post("/v1/tasks/classify", json=task).json()
+    assert classified.get("ok"), classified
+    decided = http.post("/v1/systemone", json=asked).json()
+    ranked = http.post("/v1/rerank", json={**texts, **named}).json()
+    assert decided["model"] == ranked["model"] == (model or "tiny")
+    return [
+        classified["value"]["probabilities"]["positive"],
+        decided["answers"]["failed"]["noul"],
+        {one["index"]: round(one["relevance_score"], 1) for one in ranked["results"]},
+    ]
+
+
+def test_tasks_closed_questions_and_rankings_have_personas_too(http):
+    plain, terse = of_tasks(http), of_tasks(http, "tiny:terse")
+    assert plain[:2] != pytest.approx(terse[:2], abs=0.01)
+    assert plain[2] != terse[2]
+    assert of_tasks(http, "tiny")[:2] == pytest.approx(plain[:2], abs=0.005)
+    http.post("/lora-adapters", json=[{"id": 0, "scale": 0.8}])
+    assert of_tasks(http)[:2] == pytest.approx(terse[:2], abs=0.005)
+    error = http.post("/v1/tasks/classify", json={"input": "x", "model": "tiny:loud"})
+    assert refused(error, 404)["code"] == "model_not_found"

@@ -19,7 +19,7 @@ from vedette.serve.file_store import FileStore
 from vedette.serve.options import ServeOptions
 
 HELLO = [{"role": "user", "content": "hello"}]
-CASES = 160
+CASES = 120
 
 
 @pytest.fixture(scope="module")

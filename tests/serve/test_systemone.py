@@ -33,6 +33,9 @@ ANGRY = {"type": "noul", "instructions": "Is the customer angry?"}
 STATE = "the server failed again. " * 8
 
 
+JSON = {"content-type": "application/json; charset=utf-8"}
+
+
 def body_of(**fields):
     return {"state": STATE, "questions": {"route": ROUTE, "urgency": URGENCY, "angry": ANGRY}} | {
         **fields
@@ -168,7 +171,8 @@ def test_the_id_of_a_question_is_hidden_from_the_model(http):
 @pytest.mark.parametrize(
     ("state", "text"),
     [
-        ("hello", "hello"),
+        ("服务器坏了", "服务器坏了"),
+        ({"订单": "迟了"}, '{"订单": "迟了"}'),
         (" ", '" "'),
         ({"a": 1}, '{"a": 1}'),
         ([1, "b"], '[1, "b"]'),
@@ -243,7 +247,15 @@ def test_neutral_fields_change_nothing(http, fields):
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[1,", b"\xff"])
 def test_a_malformed_body_is_400(http, raw):
-    reply = http.post("/v1/systemone", content=raw)
+    reply = http.post("/v1/systemone", content=raw, headers=JSON)
+    assert (reply.status_code, fault_of(reply)[0]) == (400, "invalid_request_error")
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_body_that_is_not_called_json_is_400(http, kind):
+    """A web page can send these without being allowed to."""
+    headers = {"content-type": kind} if kind else {}
+    reply = http.post("/v1/systemone", content=json.dumps(body_of()).encode(), headers=headers)
     assert (reply.status_code, fault_of(reply)[0]) == (400, "invalid_request_error")
 
 
@@ -255,7 +267,7 @@ def test_nesting_has_a_limit(http):
     assert nested(31).status_code == 200  # the body itself is one more
     assert fault_of(nested(32)) == ("unprocessable_entity_error", '"body" is nested too deeply')
     raw = b'{"state":' + b"[" * 5000 + b"]" * 5000 + b"}"
-    reply = http.post("/v1/systemone", content=raw)
+    reply = http.post("/v1/systemone", content=raw, headers=JSON)
     assert (reply.status_code, fault_of(reply)[1]) == (422, '"body" is nested too deeply')
 
 

@@ -8,7 +8,7 @@ import httpx2
 import jsonschema_rs
 import pytest
 from served import served, wait_until
-from verb_bodies import BODIES, LABELS, SCHEMA, TEXT
+from verb_bodies import BODIES, LABELS, SCHEMA, TEXT, alike
 
 from vedette.batch.around import Around
 from vedette.cli.main import run
@@ -94,18 +94,16 @@ def test_results_are_those_of_a_batch_job(http, task, tiny_full, tmp_path, monke
         assert [line.pop("mapping") for line in results][2] == {"[EMAIL_1]": "ann@example.com"}
     for line, result in zip(lines, results, strict=True):
         assert line.keys() == result.keys()
-        assert alike(line, result)
+        assert alike(line, result, 0.02)
 
 
-def alike(left, right) -> bool:
-    """The same, but for the last digits of what was computed in other company."""
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(alike(left[key], right[key]) for key in left)
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(alike, left, right))
-    if isinstance(left, float):
-        return left == pytest.approx(right, abs=0.02)
-    return left == right
+def test_chinese_texts_labels_and_names(http):
+    labels = {"投诉": "客户不满意", "咨询": "客户有问题"}
+    line = ask(http, "classify", input="服务错误，日志中文", options={"labels": labels})
+    assert line["value"]["label"] in labels
+    assert list(line["value"]["probabilities"]) == list(labels)
+    redacted = ask(http, "redact", input="我的手机号是13912345678，请回电")
+    assert redacted["mapping"] == {"[PHONE_1]": "13912345678"}
 
 
 def test_an_input_that_cannot_be_answered_is_its_own_error_only(http):

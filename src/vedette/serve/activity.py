@@ -16,7 +16,7 @@ from .replies import Reply
 
 REQUESTS_KEPT = 50
 LINES_KEPT = 200
-WATCHING = ("/v1/activity", "/v1/machine")
+WATCHING = ("/v1/activity", "/v1/machine", "/v1/ledger")
 """What an open page asks every second or so, which would hide what it is there to show."""
 
 _LOG = "vedette.serve"

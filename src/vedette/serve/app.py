@@ -78,7 +78,7 @@ def create_app(
     app.include_router(metric_router(facts.metrics))
     app.include_router(page_router())
     app.include_router(activity_router(activity, facts))
-    app.include_router(machine_router(backend))
+    app.include_router(machine_router(backend, has_gateway=gateway is not None))
     app.include_router(schema_router())
     app.include_router(_state(backend))
     app.include_router(_models(facts, gateway.models if gateway else ()))

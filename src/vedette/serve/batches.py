@@ -99,7 +99,7 @@ class Batches:
         try:
             await self._shelf.keep(batch)
         except FileError as error:
-            self._store.release(file.id)
+            self._store.release(file.id, batch.id)
             raise unkept("the batch", error) from error
         self._begin(batch)
         return batch
@@ -114,7 +114,8 @@ class Batches:
                 param="id",
             )
         if batch.status not in ("cancelling", "finalizing"):
-            self._ends[batch.id].set()
+            if batch.id in self._ends:  # else the server is about to end, and the next one sees it
+                self._ends[batch.id].set()
             try:
                 await self._shelf.put(batch.at("cancelling"))
             except FileError as error:
@@ -145,7 +146,7 @@ class Batches:
         finally:
             alarm.cancel()
             del self._ends[batch_id]
-            self._store.release(self._shelf.get(batch_id).input_file_id)
+            self._store.release(self._shelf.get(batch_id).input_file_id, batch_id)
 
     async def _carry(self, batch_id: str, end: asyncio.Event) -> None:
         """One try. A full disk is waited for, any other error is the batch's end."""

@@ -18,8 +18,9 @@ from vedette.batch.around import Around
 from vedette.batch.results import Outcome
 from vedette.errors import Cancelled, DeadlineExceeded
 from vedette.tasks.base import Task
-from vedette.types import AnyRequest, Item
+from vedette.types import AdapterScales, AnyRequest, Item
 
+from .adapters import MOST_BACKENDS
 from .facts import Facts
 from .verbs.together import Together
 
@@ -90,7 +91,8 @@ class Leash:
 class Leashed(Around):
     """Implements `Backend`: another one, asked on the leash of the thread that asks.
 
-    One of them serves all errands, since tasks keep by backend what they measured with it. `watch`
+    One of them serves all errands, since tasks keep by backend what they measured with it; with
+    adapters it is another backend. `watch`
     is shown every request that is under way.
     """
 
@@ -98,6 +100,10 @@ class Leashed(Around):
         super().__init__(backend)
         self._watch = watch
         self._of_thread = threading.local()
+
+    def is_around(self, backend: Backend) -> bool:
+        """Whether it is this one that is asked."""
+        return self._backend is backend
 
     @contextmanager
     def on(self, leash: Leash) -> Iterator[None]:
@@ -122,10 +128,10 @@ class Errands:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._most = facts.options.max_requests
-        self._backend = Leashed(facts.backend, facts.metrics.watch)
+        self._backends: dict[AdapterScales, Leashed] = {}
         # Its own threads: errands take long, and the desk needs threads for moments. Batches have
         # as many under way as the backend is wide, beside those that the desk lets in.
-        n_most = self._most + self._backend.width
+        n_most = self._most + facts.backend.width
         self._threads = ThreadPoolExecutor(n_most, thread_name_prefix="errand")
 
     async def outcomes(
@@ -135,22 +141,34 @@ class Errands:
         items: Sequence[Item],
         *,
         n_places: int | None = None,
+        adapters: AdapterScales = (),
     ) -> list[Outcome]:
-        """The answer to each item, or its error, in order.
+        """The answer to each item, or its error, in order; under `adapters`.
 
         It takes a place at the desk for each item that is under way at once, or `n_places`. A
         client that leaves ends it; without a connection (`http` None) that is the cancellation of
         the asyncio task. Raises what the desk raises, and what is wrong with the whole.
         """
+        backend = self._under(adapters)
         wanted = len(items) if n_places is None else n_places
-        n_at_once = max(1, min(wanted, self._backend.width, self._most))
+        n_at_once = max(1, min(wanted, backend.width, self._most))
 
         def run(leash: Leash) -> list[Outcome]:
-            with self._backend.on(leash):
-                return _outcomes(work, items, self._backend, n_at_once, leash)
+            with backend.on(leash):
+                return _outcomes(work, items, backend, n_at_once, leash)
 
-        leash = Leash(self._backend.width, self._facts.deadline_s)
+        leash = Leash(backend.width, self._facts.deadline_s)
         return await self._facts.desk.errand(http, n_at_once, lambda: self._held(leash, run))
+
+    def _under(self, adapters: AdapterScales) -> Leashed:
+        """The backend under adapters; another one where a name has come to mean another adapter."""
+        backend = self._facts.personas.backend_of(adapters)
+        known = self._backends.get(adapters)
+        if known is None or not known.is_around(backend):
+            if len(self._backends) > MOST_BACKENDS:
+                self._backends.clear()
+            known = self._backends[adapters] = Leashed(backend, self._facts.metrics.watch)
+        return known
 
     async def _held(self, leash: Leash, run: Callable[[Leash], list[Outcome]]) -> list[Outcome]:
         """What `run` gives. When this is cancelled it waits for the thread to have let go."""

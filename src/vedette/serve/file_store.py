@@ -86,7 +86,7 @@ class FileStore:
         self._files = folder / "files"
         self._incoming = folder / "incoming"
         self._found: dict[str, StoredFile] = {}
-        self._readers: dict[str, str] = {}
+        self._readers: dict[str, set[str]] = {}
         self._coming_bytes = 0
         try:
             for one in (folder, self._files, self._incoming):
@@ -135,9 +135,9 @@ class FileStore:
     def delete(self, file_id: str) -> None:
         """Raises `Refusal` for a file that is not there, or that a batch still reads."""
         file = self.get(file_id)
-        if reader := self._readers.get(file_id):
+        if readers := self._readers.get(file_id):
             raise Refusal(
-                f"{file_id} is read by {reader}, which is not over; cancel it first",
+                f"{file_id} is read by {min(readers)}, which is not over; cancel it first",
                 code="file_in_use",
                 param="id",
             )
@@ -146,12 +146,12 @@ class FileStore:
         self.path(file).unlink(missing_ok=True)
 
     def hold(self, file_id: str, reader: str) -> None:
-        """Nobody may delete the file until `release`."""
-        self._readers[file_id] = reader
+        """Nobody may delete the file until this reader releases it."""
+        self._readers.setdefault(file_id, set()).add(reader)
 
-    def release(self, file_id: str) -> None:
+    def release(self, file_id: str, reader: str) -> None:
         """The reader has done with it."""
-        self._readers.pop(file_id, None)
+        self._readers[file_id].discard(reader)
 
     @contextmanager
     def incoming(self) -> Iterator[Incoming]:

@@ -35,21 +35,22 @@ class MachineReply(Reply):
     engine: EngineFacts | None
     curve: list[tuple[int, float]]
     curve_from: Literal["tuned", "none"]
+    has_gateway: bool
 
 
-def machine_router(backend: Backend) -> APIRouter:
+def machine_router(backend: Backend, *, has_gateway: bool) -> APIRouter:
     """The route, over a server's backend."""
     router = APIRouter()
 
     @router.get("/v1/machine", response_model=MachineReply)
     async def machine() -> JSONResponse:
         """What a step costs by its tokens, where it was measured, and the engine's totals."""
-        return JSONResponse(_told(backend).model_dump())
+        return JSONResponse(_told(backend, has_gateway).model_dump())
 
     return router
 
 
-def _told(backend: Backend) -> MachineReply:
+def _told(backend: Backend, has_gateway: bool) -> MachineReply:
     curve = backend.engine.options.curve if isinstance(backend, LocalBackend) else None
     return MachineReply(
         model=backend.name,
@@ -58,6 +59,7 @@ def _told(backend: Backend) -> MachineReply:
         engine=_facts(backend) if isinstance(backend, LocalBackend) else None,
         curve=[(n, seconds * 1000) for n, seconds in curve.points] if curve else [],
         curve_from="tuned" if curve else "none",
+        has_gateway=has_gateway,
     )
 
 

@@ -14,9 +14,10 @@ from vedette.tasks.ranking import METHOD, Method
 from vedette.tasks.rerank import Rerank
 from vedette.types import Item, Json
 
+from .body import Body
 from .errands import Errands
 from .facts import Facts
-from .fields import Body
+from .fields import LoraScale
 from .problems import Refusal
 from .task_replies import RankingReply
 
@@ -39,6 +40,7 @@ class RerankBody(Body):
     query: Annotated[str, Field(min_length=1)]
     documents: Annotated[list[str | DocumentBody], Field(min_length=1)]
     model: str | None = None
+    lora: list[LoraScale] | None = None
     top_n: Annotated[int | None, Field(ge=1)] = None
     return_documents: bool = False
     method: Method = METHOD
@@ -77,12 +79,12 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
 
     async def rerank(body: RerankBody, http: HttpRequest) -> JSONResponse:
         """Documents by how well they answer a query."""
-        if body.model is not None:
-            facts.check_model(body.model)
+        model = facts.model if body.model is None else body.model
+        adapters = facts.adapters(model, body.lora)
         if not body.query.strip():
             raise Refusal("query: it is blank", param="query")
         (outcome,) = await errands.outcomes(
-            http, body.task(), [body.item], n_places=len(body.documents)
+            http, body.task(), [body.item], n_places=len(body.documents), adapters=adapters
         )
         if isinstance(outcome, VedetteError):
             raise outcome
@@ -90,7 +92,7 @@ def rerank_router(facts: Facts, errands: Errands) -> APIRouter:
         n_tokens = outcome.usage.prompt_tokens
         return JSONResponse(
             {
-                "model": facts.model,
+                "model": model,
                 "object": "list",
                 "results": [_result(one) for one in results],
                 "usage": {"prompt_tokens": n_tokens, "total_tokens": n_tokens},

@@ -53,19 +53,28 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
         return Decide(questions, digits=DIGITS, **options.read(orjson.loads(given)))
 
     async def answered(http: HttpRequest) -> JSONResponse:
+        if not _is_json(http.headers.get("content-type", "")):
+            raise Fault(400, "the body must be JSON, with Content-Type: application/json")
         asked = await asyncio.to_thread(parse, await http.body())
         if not facts.backend.capabilities.can_score:
             raise CapabilityMissing(f"{facts.model} cannot score answers here")
+        # Any other name means the one model, by the contract.
+        model = asked.model if asked.model in facts.personas.models else facts.model
+        adapters = facts.adapters(model, None)
         task = asking(asked.questions, orjson.dumps(asked.options or {}))
         requests = task.requests(asked.state)
         n_tokens = await asyncio.to_thread(_input_tokens, facts.backend, requests)
         (outcome,) = await errands.outcomes(
-            http, task, [Item(id="1", text=asked.state)], n_places=len(requests)
+            http,
+            task,
+            [Item(id="1", text=asked.state)],
+            n_places=len(requests),
+            adapters=adapters,
         )
         if isinstance(outcome, VedetteError):
             raise outcome
         answers = cast(dict[str, Any], outcome.value)["answers"]
-        return JSONResponse(_said(facts.model, asked, answers, n_tokens))
+        return JSONResponse(_said(model, asked, answers, n_tokens))
 
     async def systemone(http: HttpRequest) -> JSONResponse:
         """Closed questions about a state, answered by scores."""
@@ -84,6 +93,14 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
             openapi_extra=SYSTEM_ONE_BODY,
         )(systemone)
     return router
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether a client says so. No web page can without asking first, so none asks unasked."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (
+        kind.startswith("application/") and kind.endswith("+json")
+    )
 
 
 def _input_tokens(backend: Backend, requests: Sequence[ScoreRequest]) -> int:

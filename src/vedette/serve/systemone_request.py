@@ -38,6 +38,7 @@ class SystemOne:
 
     state: str
     questions: tuple[Question, ...]
+    model: str = ""
     options: Mapping[str, Json] | None = None
     confidence: Confidence = "typesafe"
 
@@ -60,7 +61,11 @@ def parse(raw: bytes) -> SystemOne:
     _check_images(body.get("images"))
     options, confidence = _extension(body.get(EXTENSION))
     return SystemOne(
-        state_text(body.get("state")), _questions(body.get("questions")), options, confidence
+        state_text(body.get("state")),
+        _questions(body.get("questions")),
+        body.get("model") or "",
+        options,
+        confidence,
     )
 
 

@@ -15,9 +15,10 @@ from vedette.config import nearest
 from vedette.errors import VedetteError
 from vedette.types import Json
 
+from .body import Body
 from .errands import Errands
 from .facts import Facts
-from .fields import Body
+from .fields import LoraScale
 from .problems import Refusal
 from .task_replies import TaskEntry, TaskList, TaskResult, TaskResults
 from .verb_call import call
@@ -34,6 +35,7 @@ class TaskBody(Body):
     inputs: list[Any] | None = None
     options: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
     model: str | None = None
+    lora: list[LoraScale] | None = None
     refused: ClassVar = {"stream": ((False,), "a task's answer comes whole")}
 
     @property
@@ -66,21 +68,19 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
     async def run(task: TaskName, body: TaskBody, http: HttpRequest) -> Response:
         """A task over one input, or over several."""
         verb = _verb(task)
-        if body.model is not None:
-            facts.check_model(body.model)
+        model = facts.model if body.model is None else body.model
+        adapters = facts.adapters(model, body.lora)
         values = body.values
         is_one = body.inputs is None
         if verb.together and is_one:
             raise Refusal(f"{task} compares inputs with each other; give inputs", param="input")
         try:
-            found = await call(errands, http, verb, values, body.options)
+            found = await call(errands, http, verb, values, body.options, adapters)
         except BadOption as error:
             raise Refusal(str(error), param=f"options.{error.place}") from error
         if is_one and found.error is not None:
             raise found.error
-        return Response(
-            _written(facts.model, found.lines, is_one=is_one), media_type="application/json"
-        )
+        return Response(_written(model, found.lines, is_one=is_one), media_type="application/json")
 
     return router
 

@@ -16,7 +16,7 @@ from .options import SLOWEST_BYTES_PER_S
 from .problems import Refusal
 
 PATIENCE_S = 60.0
-"""Longest silence of a client that sends a file."""
+"""A file has this long, and the time that its bytes take at the slowest."""
 MOST_FIELD_BYTES = 1024
 MOST_HEADER_BYTES = 8 * 1024
 MOST_PARTS = 8
@@ -82,7 +82,7 @@ class _Body:
             raise Refusal(
                 f"the file came too slowly: {self._n_bytes} bytes so far",
                 status=408,
-                code="upload_stalled",
+                code="request_timeout",
             ) from None
         if message["type"] == "http.disconnect":
             raise Cancelled("the client went away")

@@ -11,7 +11,7 @@ from fastapi import Request as HttpRequest
 
 from vedette.batch.results import Outcome, body_of, line_of
 from vedette.errors import InputError, VedetteError
-from vedette.types import Item, Json
+from vedette.types import AdapterScales, Item, Json
 
 from .errands import Errands
 from .verbs.table import Verb
@@ -42,6 +42,7 @@ async def call(
     verb: Verb,
     values: Sequence[Json],
     options: Mapping[str, Json],
+    adapters: AdapterScales = (),
 ) -> Results:
     """Run a task over inputs. An input that is none, or has no answer, is its error.
 
@@ -51,7 +52,7 @@ async def call(
     work = await asyncio.to_thread(verb.task, options)
     inputs = _inputs(verb, values, all_needed=isinstance(work, Together))
     items = [one for one in inputs if isinstance(one, Item)]
-    answers = iter(await errands.outcomes(http, work, items) if items else ())
+    answers = iter(await errands.outcomes(http, work, items, adapters=adapters) if items else ())
     rows: list[tuple[str, Outcome]] = []
     for number, one in enumerate(inputs, start=1):
         if isinstance(one, Item):

@@ -63,7 +63,7 @@ export function table(heads, rows) {
     h("th", { scope: "col", class: rows.length && is_number(rows[0][i]) ? "number" : null }, name));
   const body = rows.map((row) =>
     h("tr", {}, row.map((cell) => h("td", { class: is_number(cell) ? "number" : null }, is_number(cell) ? cell.toLocaleString() : cell))));
-  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+  return h("div", { class: "scroll", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
 // Probabilities as bars: {name: p}; the chosen one in bold.
