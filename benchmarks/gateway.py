@@ -50,6 +50,9 @@ model = "large"
 price = [{price[0]}, {price[1]}]
 timeout_s = 120
 
+[gateway.ledger]
+url = "sqlite:///ledger.db"
+
 [gateway.routes.auto]
 call = ["large"]
 redact = {{}}
