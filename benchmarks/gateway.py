@@ -28,7 +28,7 @@ import uvicorn
 from common import say
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
-from gateway_rows import EXAMPLES, KINDS, LABELLING, LABELS, Row, rows_of
+from gateway_rows import EXAMPLES, KIND_EXAMPLES, KINDS, LABELLING, LABELS, Row, rows_of
 from kept import Kept
 
 import vedette
@@ -61,10 +61,11 @@ red_lines = true
 [[gateway.routes.auto.decide.tasks]]
 when = "^Label the support ticket"
 labels = "labels.txt"
-examples = "examples.jsonl"
+examples = "tickets.examples.jsonl"
 thresholds = "tickets.json"
 [gateway.routes.auto.decide.question]
 labels = "kinds.txt"
+examples = "kinds.examples.jsonl"
 thresholds = "kinds.json"
 tiers = {{ extraction = "local" }}
 
@@ -180,8 +181,7 @@ def calibrate(work: Path, name: str, small: str, threads: int, alpha: float) -> 
     command += ["--data", str(work / f"{name}.labels.jsonl"), "--labels", str(work / labels)]
     command += ["--alpha", str(alpha), "--out", str(work / f"{name}.json"), "--model", small]
     command += ["--threads", str(threads), "--no-tune"]
-    if name == "tickets":
-        command += ["--examples", str(work / "examples.jsonl")]
+    command += ["--examples", str(work / f"{name}.examples.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=work)
     (work / f"{name}.calibrate.txt").write_text(done.stdout + done.stderr)
     if done.returncode:
@@ -222,8 +222,9 @@ def prepare(arguments: argparse.Namespace, recorder: str) -> None:
     work = arguments.work
     write_labels(work / "labels.txt", LABELS)
     write_labels(work / "kinds.txt", KINDS)
-    examples = [{"text": text, "label": label} for text, label in EXAMPLES]
-    write_lines(work / "examples.jsonl", examples)
+    for name, shown in (("tickets", EXAMPLES), ("kinds", KIND_EXAMPLES)):
+        examples = [{"text": text, "label": label} for text, label in shown]
+        write_lines(work / f"{name}.examples.jsonl", examples)
     rows = rows_of(1, **N_CALIBRATION)[: arguments.calibration]
     taught = Kept(work / "taught.jsonl", {"large": arguments.large})
     with httpx2.Client(base_url=recorder, timeout=300, trust_env=False) as http:

@@ -44,6 +44,15 @@ KINDS = {
     "extraction": "copy the order number and the city out of a message",
     "writing": "write a text: a reply, a poem, a slogan, an explanation",
 }
+KIND_EXAMPLES = (
+    ("Copy the order number and the city: R-1212 is on its way to Bonn.", "extraction"),
+    ("Write a short note to the driver.", "writing"),
+    (
+        "Copy the order number and the city: In Nice nobody has seen R-3434. Mail: a@b.de",
+        "extraction",
+    ),
+    ("Write a slogan for a shop. Call +49 170 5556667.", "writing"),
+)
 FORM = {
     "type": "json_schema",
     "json_schema": {
