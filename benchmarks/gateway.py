@@ -28,7 +28,7 @@ import uvicorn
 from common import say
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
-from gateway_rows import KINDS, LABELLING, LABELS, Row, rows_of
+from gateway_rows import EXAMPLES, KIND_EXAMPLES, KINDS, LABELLING, LABELS, Row, rows_of
 from kept import Kept
 
 import vedette
@@ -38,7 +38,7 @@ from vedette.models.locate import locate
 from vedette.serve.run import bind, url_of
 
 N_CALIBRATION = {"ticket": 240}
-N_QUESTION = {"extraction": 60, "open": 60}
+N_QUESTION = {"extraction": 45, "open": 45}
 N_MIXED = {"ticket": 170, "extraction": 60, "open": 40, "red": 30}
 PRICE = (0.15, 0.60)
 AT_ONCE = 4
@@ -50,6 +50,9 @@ model = "large"
 price = [{price[0]}, {price[1]}]
 timeout_s = 120
 
+[gateway.ledger]
+url = "sqlite:///ledger.db"
+
 [gateway.routes.auto]
 call = ["large"]
 redact = {{}}
@@ -58,9 +61,11 @@ red_lines = true
 [[gateway.routes.auto.decide.tasks]]
 when = "^Label the support ticket"
 labels = "labels.txt"
+examples = "tickets.examples.jsonl"
 thresholds = "tickets.json"
 [gateway.routes.auto.decide.question]
 labels = "kinds.txt"
+examples = "kinds.examples.jsonl"
 thresholds = "kinds.json"
 tiers = {{ extraction = "local" }}
 
@@ -176,10 +181,13 @@ def calibrate(work: Path, name: str, small: str, threads: int, alpha: float) -> 
     command += ["--data", str(work / f"{name}.labels.jsonl"), "--labels", str(work / labels)]
     command += ["--alpha", str(alpha), "--out", str(work / f"{name}.json"), "--model", small]
     command += ["--threads", str(threads), "--no-tune"]
+    command += ["--examples", str(work / f"{name}.examples.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=work)
     (work / f"{name}.calibrate.txt").write_text(done.stdout + done.stderr)
     if done.returncode:
         raise SystemExit(done.stderr)
+    if "no threshold can promise" in done.stdout + done.stderr:
+        say(f"{name}: no threshold can promise this, so nothing is kept")
 
 
 def write_lines(path: Path, rows: list[dict[str, str]]) -> None:
@@ -192,23 +200,21 @@ def write_labels(path: Path, labels: dict[str, str]) -> None:
 
 def teach(http: httpx2.Client, rows: list[Row], kept: Kept) -> list[dict[str, str]]:
     """The tickets with the larger model's labels, which reads them redacted."""
-    found = []
-    for number, row in enumerate(rows):
-        answer = kept.get(row.id)
-        if answer is None:
-            hidden = vedette.redact(row.text).text
-            messages = [
-                {"role": "system", "content": LABELLING},
-                {"role": "user", "content": hidden},
-            ]
-            answer = ask(http, {**row.body, "messages": messages}, "large")
+
+    def one(row: Row) -> dict[str, Any]:
+        messages = [
+            {"role": "system", "content": LABELLING},
+            {"role": "user", "content": vedette.redact(row.text).text},
+        ]
+        return ask(http, {**row.body, "messages": messages}, "large")
+
+    left = [row for row in rows if kept.get(row.id) is None]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for row, answer in zip(left, pool.map(one, left), strict=True):
             kept.add(row.id, answer)
-            if number % 40 == 0:
-                say(f"labelled {number} of {len(rows)}")
-        label = label_in(answer["text"])
-        if label in LABELS:  # what is no label cannot be agreed with
-            found.append({"text": row.text, "label": label})
-    return found
+    told = [(row.text, label_in((kept.get(row.id) or {})["text"])) for row in rows]
+    # What is no label cannot be agreed with.
+    return [{"text": text, "label": label} for text, label in told if label in LABELS]
 
 
 def prepare(arguments: argparse.Namespace, recorder: str) -> None:
@@ -216,6 +222,9 @@ def prepare(arguments: argparse.Namespace, recorder: str) -> None:
     work = arguments.work
     write_labels(work / "labels.txt", LABELS)
     write_labels(work / "kinds.txt", KINDS)
+    for name, shown in (("tickets", EXAMPLES), ("kinds", KIND_EXAMPLES)):
+        examples = [{"text": text, "label": label} for text, label in shown]
+        write_lines(work / f"{name}.examples.jsonl", examples)
     rows = rows_of(1, **N_CALIBRATION)[: arguments.calibration]
     taught = Kept(work / "taught.jsonl", {"large": arguments.large})
     with httpx2.Client(base_url=recorder, timeout=300, trust_env=False) as http:
@@ -225,6 +234,7 @@ def prepare(arguments: argparse.Namespace, recorder: str) -> None:
         for row in rows_of(2, **N_QUESTION)
     ]
     write_lines(work / "kinds.labels.jsonl", asked)
+    say(f"labelled {len(rows)} tickets")
     (work / "vedette.toml").write_text("")
     for name in ("tickets", "kinds"):
         calibrate(work, name, arguments.small, arguments.threads, arguments.alpha)

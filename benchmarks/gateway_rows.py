@@ -14,16 +14,45 @@ from redact_ids import card, cn_id
 from stdnum import iban
 
 LABELS = {
-    "delivery": "a parcel is late, lost, damaged or sent to the wrong place",
-    "refund": "wants money back, was charged too much, asks about an invoice",
-    "account": "cannot log in, password, change of e-mail or address in the profile",
-    "praise": "is content and says thanks",
+    "delivery": "the parcel is late, lost, broken, incomplete or at the wrong place",
+    "payment": "money: refunds, charges, invoices, discounts",
+    "login": "signing in, password, the account and its profile",
+    "praise": "is happy and says thanks, wants nothing",
 }
-LABELLING = f"Label the support ticket with one of: {', '.join(LABELS)}. Reply with the label only."
+LABELLING = "\n".join(
+    (
+        "Label the support ticket with one word.",
+        *(f"{name}: {about}" for name, about in LABELS.items()),
+        "Contact data in the ticket does not matter. Reply with the label only.",
+        "'Where is my order? It should have come on Friday.' is delivery.",
+        "'You have taken the sum from my account two times.' is payment.",
+        "'It says my password is wrong.' is login.",
+        "'Great work, thank you for your help!' is praise.",
+    )
+)
+EXAMPLES = (
+    ("Where is my order? It should have come on Friday. Mail: jo@example.com", "delivery"),
+    ("You have taken the sum from my account two times. My phone is +49 170 1112223.", "payment"),
+    ("It says my password is wrong. You can reach me at kim@example.com.", "login"),
+    ("Great work, thank you for your help! Mail: pat@example.com", "praise"),
+    ("包裹还没有收到。 My phone is +49 170 2223334.", "delivery"),
+    ("发票金额不对，请退款。 Mail: li@example.com", "payment"),
+    ("无法登录，密码不对。 You can reach me at wu@example.com.", "login"),
+    ("东西很好，谢谢！ My phone is +49 170 3334445.", "praise"),
+)
 KINDS = {
     "extraction": "copy the order number and the city out of a message",
     "writing": "write a text: a reply, a poem, a slogan, an explanation",
 }
+KIND_EXAMPLES = (
+    ("Copy the order number and the city: R-1212 is on its way to Bonn.", "extraction"),
+    ("Write a short note to the driver.", "writing"),
+    (
+        "Copy the order number and the city: In Nice nobody has seen R-3434. Mail: a@b.de",
+        "extraction",
+    ),
+    ("Write a slogan for a shop. Call +49 170 5556667.", "writing"),
+)
 FORM = {
     "type": "json_schema",
     "json_schema": {
@@ -52,7 +81,7 @@ TICKETS = {
         "我的包裹两个星期还没有到。",
         "快递送错了地址，请重新派送。",
     ),
-    "refund": (
+    "payment": (
         "I want my money back for the chair.",
         "You charged my card twice.",
         "The invoice says 89 but I was told 59.",
@@ -66,7 +95,7 @@ TICKETS = {
         "请把订单的钱退给我。",
         "我的信用卡被重复扣款，要求退款。",
     ),
-    "account": (
+    "login": (
         "I cannot log in any more.",
         "The link to reset my password does not work.",
         "Please change the e-mail address of my profile.",
@@ -158,10 +187,14 @@ def secret(rng: random.Random) -> str:
 ASIDES: tuple[tuple[str, Callable[[random.Random], str]], ...] = (
     ("You can reach me at {}.", email),
     ("My phone is {}.", phone),
-    ("IBAN {}.", account),
-    ("Card {}.", card),
-    ("API key {}.", secret),
+    ("Mail: {}", email),
     ("身份证{}。", cn_id),
+)
+PAPERS: tuple[tuple[str, Callable[[random.Random], str]], ...] = (
+    ("Contact: {}", email),
+    ("Paid with card {}.", card),
+    ("Paid from {}.", account),
+    ("Their API key is {}.", secret),
 )
 
 
@@ -182,9 +215,10 @@ def ticket(rng: random.Random, number: int) -> Row:
 
 def extraction(rng: random.Random, number: int) -> Row:
     order, city = f"R-{rng.randint(1000, 9999)}", rng.choice(CITIES)
-    value = email(rng)
+    paper, make = rng.choice(PAPERS)
+    value = make(rng)
     message = rng.choice(MESSAGES).format(order=order, city=city)
-    text = f"Copy the order number and the city: {message} Contact: {value}"
+    text = f"Copy the order number and the city: {message} {paper.format(value)}"
     body = {
         "messages": [{"role": "user", "content": text}],
         "response_format": FORM,

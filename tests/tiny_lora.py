@@ -50,10 +50,10 @@ class Lora:
     (n_embd, rank), and A B^T is added.
     """
 
-    kind: TinyKind
     alpha: float
     rank: int
     factors: dict[str, tuple[Matrix, Matrix]]
+    architecture: str
 
     def delta(self, name: str, scale: float) -> Matrix | None:
         """What is added to a matrix; None if it is left alone."""
@@ -65,7 +65,7 @@ class Lora:
 
     def write(self, path: Path) -> Path:
         """As llama.cpp's converter writes it."""
-        writer = adapter_writer(path, ARCHITECTURES[self.kind], alpha=self.alpha)
+        writer = adapter_writer(path, self.architecture, alpha=self.alpha)
         for name, (a, b) in self.factors.items():
             writer.add_tensor(f"{name}.lora_a", a)
             writer.add_tensor(f"{name}.lora_b", b)
@@ -81,6 +81,7 @@ def make_lora(
     rank: int = 4,
     alpha: float = 8.0,
     strength: float = 1.0,
+    architecture: str | None = None,
 ) -> Lora:
     """Random factors of these matrices (all of them, but for the embedding and the output)."""
     random = np.random.default_rng(seed)
@@ -94,7 +95,7 @@ def make_lora(
         a = random.standard_normal(a_shape, dtype=np.float32) * np.float32(columns**-0.5)
         b = random.standard_normal(b_shape, dtype=np.float32) * np.float32(0.25 * strength)
         factors[name] = (a, b)
-    return Lora(kind, alpha, rank, factors)
+    return Lora(alpha, rank, factors, architecture or ARCHITECTURES[kind])
 
 
 def merged(kind: TinyKind, path: Path, *loras: tuple[Lora, float]) -> Path:

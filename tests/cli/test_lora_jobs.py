@@ -86,3 +86,23 @@ def test_serve_refuses_a_folder_that_is_none(tmp_path, capsys):
     remote = ("--backend", "openai:http://127.0.0.1:9/v1#m")
     assert run(["serve", "--adapters-dir", str(tmp_path), "--port", "0", *remote]) == 2
     assert "applies no adapters" in capsys.readouterr().err
+
+
+def test_lines_of_run_batch_ask_for_the_adapters_by_model(tiny_full, adapter, tmp_path, capsys):
+    def line(model: str) -> str:
+        body = {"model": model, "prompt": "the server", "max_tokens": 12}
+        asked = {"custom_id": model, "method": "POST", "url": "/v1/completions", "body": body}
+        return json.dumps(asked) + "\n"
+
+    file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    file.write_text(line("tiny") + line("tiny:terse"))
+    command = ["run-batch", str(file), "--out", str(out), "--model", str(tiny_full)]
+    command += ["--alias", "tiny", "--quiet", "--lora", f"terse={adapter}"]
+    assert run(command) == 0
+    plain, terse = (
+        json.loads(line)["response"]["body"]["choices"][0]["text"]
+        for line in out.read_text().splitlines()
+    )
+    assert plain != terse
+    assert run([*command, "--lora", f"loud={adapter}"]) == 2  # other personas: another job
+    assert "another job" in capsys.readouterr().err

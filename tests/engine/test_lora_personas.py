@@ -27,6 +27,7 @@ from vedette.engine.core import EngineCore
 from vedette.engine.llama.adapter import Adapter
 from vedette.engine.turns import Turns
 from vedette.errors import AdapterRefused, EngineFailed, InputError, ModelCorrupt
+from vedette.models.locate import locate
 from vedette.types import Constraint, EmbedRequest, Prompt, Request, ScoreRequest
 
 PERSONAS = (
@@ -356,3 +357,25 @@ def test_a_closed_engine_takes_no_adapters(tiny_full, files) -> None:
     engine.close()
     with pytest.raises(EngineFailed, match="closed"):
         engine.add_adapter("a", files["full"]["a"])
+
+
+@pytest.mark.model
+def test_on_packed_weights_personas_in_turns_answer_as_each_alone(tmp_path) -> None:
+    """Repacked weights lie in memory of another kind than their adapters."""
+    base = locate("smollm2-135m").path
+    names = [f"blk.{i}.{matrix}.weight" for i in range(30) for matrix in ("attn_q", "ffn_up")]
+    files = {
+        name: make_lora("full", base, seed=seed, names=names, strength=2.0, architecture="llama")
+        for seed, name in enumerate("ab")
+    }
+    paths = {name: lora.write(tmp_path / f"{name}.gguf") for name, lora in files.items()}
+    for engine in opened(base, paths):
+        asked = [
+            Request(prompt=chat("Name a colour."), max_tokens=10, logprobs=True, adapters=adapters)
+            for adapters in ((), (("a", 1.0),), (("b", 1.0),))
+        ]
+        alone = [answer(engine, request) for request in asked]
+        in_short_turns(engine)
+        for one, other in zip(answers(engine, asked), alone, strict=True):
+            assert_same_but_for_ties(one, other)
+        assert alone[0].text != alone[1].text != alone[2].text

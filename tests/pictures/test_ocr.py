@@ -12,6 +12,7 @@ pytest.importorskip("PIL")
 pytest.importorskip("rapidocr")
 pytest.importorskip("onnxruntime")
 
+import numpy as np
 from drawn import encoded, receipt
 from PIL import Image
 
@@ -63,6 +64,24 @@ def test_colours_reach_the_reader_in_the_right_order(ocr):
         image.convert("L").point(lambda value: 255 if value < 128 else 0),
     )
     assert "19.70" in ocr.read(checked(encoded(red), "a")).text
+
+
+@pytest.mark.parametrize("size", [(10, 20), (30, 30)])
+def test_a_small_picture_with_text_is_read_at_its_place(ocr, size):
+    left, top = size
+    strip = receipt((("TOTAL", ""),)).crop((20 - left, 24 - top, 120, 56))
+    (line,) = ocr.read(checked(encoded(strip), "a")).lines
+    assert line.text == "TOTAL"
+    assert abs(line.corners[0][0] - left) < 8
+
+
+def test_strips_are_padded_and_ordinary_pictures_are_not():
+    for height, width in ((3, 400), (400, 3), (1, 1), (2, 16_000)):
+        padded = ocr_module._padded(np.zeros((height, width, 3), np.uint8))
+        assert min(padded.shape[:2]) >= max(320, max(height, width) / 8)
+        assert padded[:height, :width].max() == 0
+        assert padded.size - (padded == 255).sum() == height * width * 3
+    assert ocr_module._padded(np.zeros((3000, 460, 3), np.uint8)).shape == (3000, 460, 3)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 400), (400, 3), (64, 64)])

@@ -272,7 +272,7 @@ def test_what_cannot_be_called_is_refused(door, fields, param):
     assert reply.json()["error"]["param"] == param
 
 
-def test_the_prompt_can_be_seen_with_its_calls(door, deciding):
+def test_the_prompt_of_an_answer_in_words_has_results_and_no_calls(door):
     call = {"id": "c", "type": "function", "function": {"name": "stop", "arguments": '{"code": 7}'}}
     messages = [
         *HELLO,
@@ -280,10 +280,10 @@ def test_the_prompt_can_be_seen_with_its_calls(door, deciding):
         {"role": "tool", "tool_call_id": "c", "content": "done"},
     ]
     reply = httpx2.post(f"{door}/apply-template", json={"messages": messages}, timeout=30)
-    prompt = reply.json()["prompt"]
-    assert '{"name": "stop", "arguments": {"code": 7}}' in prompt
-    assert ("<tool_response>" in prompt) == (deciding.engine.call_form is not None)
-    assert "stop returned: done" in prompt or "stop: done" in prompt
+    assert reply.json()["prompt"] == (
+        "<|im_start|>user\nhello 世界\n\nstop(code=7) returned: done<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
 
 
 def test_form_stop_and_logprobs_hold_for_words_and_not_for_calls(client, deciding):
@@ -309,8 +309,10 @@ def test_a_server_that_takes_no_lark_calls_no_tools(url):
     remote = OpenAIBackend(f"{url}/v1")
     try:
         with served(create_app(remote)) as outer:
-            far = OpenAI(base_url=f"{outer}/v1", api_key="none", max_retries=0)
-            with pytest.raises(openai.InternalServerError) as lacking:
+            with (
+                OpenAI(base_url=f"{outer}/v1", api_key="none", max_retries=0) as far,
+                pytest.raises(openai.InternalServerError) as lacking,
+            ):
                 ask(far)
             assert lacking.value.status_code == 501
     finally:

@@ -202,10 +202,11 @@ def test_a_ledger_that_cannot_be_written_is_told(configured, large, caplog):
         assert on.http.get("/v1/ledger").status_code == 503
 
 
-def test_or_refuses_the_request_before_it_costs_anything(configured, large):
-    routes = '[gateway.routes.auto]\ncall = ["large"]\n[gateway.ledger]\nrequire = true'
-    with configured(routes) as on:
+def test_or_refuses_the_request_before_it_costs_anything(configured, large, tmp_path):
+    routes = '[gateway.routes.auto]\ncall = ["large"]\n[gateway.ledger]\nrequire = true\n'
+    with configured(routes + 'url = "sqlite:///books/own.db"') as on:
         assert on.ask("hello").status_code == 200
+        assert (tmp_path / "books" / "own.db").exists()  # beside the configuration
         break_ledger(on)
         n = len(large.bodies)
         response = on.ask("hello")

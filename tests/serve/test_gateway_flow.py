@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 import openai
 import pytest
-from gatewayed import gatewayed, text_of, threshold_file, tier
+from gatewayed import configure, gatewayed, text_of, threshold_file, tier
 from openai import OpenAI
 from upstreams import USAGE, upstream
 
+from vedette.config import load
+from vedette.gateway.open import configured as configured_table
+from vedette.gateway.open import open_gateway
 from vedette.redaction.rules import KINDS
+from vedette.serve.app import create_app
+from vedette.serve.inside import Inside
 from vedette.serve.replies import ModelList
 
 LABELS = ("good", "bad")
@@ -312,6 +320,25 @@ def test_what_is_no_json_is_not_the_gateways(configured):
         assert (
             on.http.post("/v1/chat/completions", content=body, headers=headers).status_code == 400
         )
+
+
+def test_requests_of_a_batch_go_through_it_too(tmp_path, monkeypatch, tiny_backend, large):
+    configure(tmp_path, monkeypatch, tier(large) + '[gateway.routes.auto]\ncall = ["large"]')
+    settings = load()
+    gateway = open_gateway(configured_table(settings), settings, tiny_backend, "tiny")
+    app = create_app(tiny_backend, gateway=gateway)
+    body = json.dumps({"model": "auto", "messages": HELLO}).encode()
+
+    async def asked():
+        reply = await Inside(app).post("/v1/chat/completions", body, asyncio.Event())
+        sums = gateway.ledger.sums()
+        await gateway.close()
+        return reply, sums
+
+    reply, (sums,) = asyncio.run(asked())
+    assert reply.is_ok
+    assert json.loads(reply.body)["choices"][0]["message"]["content"] == "hello"
+    assert (sums.tier, sums.requests) == ("large", 1)
 
 
 def test_openais_client_raises_the_error(configured):

@@ -237,8 +237,10 @@ def test_the_events_of_a_call_come_in_their_order(client):
 
 def test_a_stream_that_breaks_off_says_so(tiny_backend):
     broken = Failing(tiny_backend, ConstraintFailed("it broke"))
-    with served(create_app(broken, NAMED)) as url:
-        client = OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+    with (
+        served(create_app(broken, NAMED)) as url,
+        OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
+    ):
         events = list(ask(client, stream=True, max_output_tokens=30))
     assert events[-1].type == "response.failed"
     failed = events[-1].response

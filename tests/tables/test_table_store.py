@@ -45,7 +45,7 @@ def base(tmp_path: Path) -> Base:
 def test_an_answer_is_a_row_of_typed_columns(base):
     picture = {"picture": {"sha256": sha("a"), "read_by": "ocr", "confidence": 0.9}}
     notes = base.put(("a", ok(**picture)))
-    assert notes == [f"the table bills of sqlite:///{base.path} has 1 rows"]
+    assert notes == [f"the table bills of sqlite:///{base.path} has 1 row"]
     ((key, row_id, read_by, confidence, _at, *values),) = base.ask("SELECT * FROM bills")
     assert (key, row_id, read_by, confidence) == (sha("a"), "a.jpg", "ocr", 0.9)
     assert values == [

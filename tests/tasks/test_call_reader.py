@@ -12,7 +12,7 @@ from vedette.engine.call_form import CallTexts
 from vedette.errors import ConstraintFailed, InputError
 from vedette.tasks.call_grammar import CallGrammar
 from vedette.tasks.call_reader import Argued, Called, CallReader
-from vedette.tasks.chat_tools import WRITTEN, WRITTEN_FORM, in_words, written_calls
+from vedette.tasks.chat_tools import WRITTEN, WRITTEN_FORM, in_words, with_tools_in_words
 from vedette.tasks.tool_defs import tools_of
 from vedette.types import Message, ToolCall
 
@@ -75,25 +75,42 @@ def test_a_call_that_breaks_off_is_none():
         reader.finish()
 
 
-def test_a_chat_in_words():
-    call = ToolCall("find", '{"what": "tea"}')
-    talk = (
-        Message("system", "Be brief."),
-        Message("user", "Find tea and {name}."),
-        Message("assistant", "Well.", calls=(call, call)),
-        Message("tool", "in {name}", call=0),
-        Message("tool", "gone", call=1),
-        Message("user", "And?"),
+CALLS = (ToolCall("find", '{"what": "tea"}'), ToolCall("find", '{"what": ["milk", 2]}'))
+TALK = (
+    Message("system", "Be brief."),
+    Message("user", "Find tea and {name}."),
+    Message("assistant", "", calls=CALLS),
+    Message("tool", "in {name}", call=0),
+    Message("tool", "gone", call=1),
+    Message("assistant", "Tea is there."),
+    Message("user", "And?"),
+)
+RETURNED = 'find(what=tea) returned: in {name}\n\nfind(what=["milk", 2]) returned: gone'
+
+
+def test_a_chat_without_calls_has_what_they_returned():
+    assert in_words(TALK) == (
+        TALK[0],
+        Message("user", f"Find tea and {{name}}.\n\n{RETURNED}"),
+        *TALK[5:],
     )
-    system, first, second, third = in_words(talk, TOOLS)
+    said = (Message("assistant", "Well.", calls=CALLS), Message("tool", "gone", call=1))
+    assert in_words(said) == (
+        Message("assistant", "Well."),
+        Message("user", 'find(what=["milk", 2]) returned: gone'),
+    )
+    assert in_words(TALK[:2]) == TALK[:2]
+
+
+def test_a_chat_with_tools_in_words():
+    system, first, called, returned, *rest = with_tools_in_words(TALK, TOOLS)
     assert system.content.startswith("Be brief.\n\nYou can call these functions:\n- find(): Finds.")
-    assert first == talk[1]
-    assert second == Message("assistant", f"Well.\n{written_calls([call, call])}")
-    assert third == Message("user", "find returned: in {name}\nfind returned: gone\nAnd?")
-    assert (
-        read(WRITTEN, [second.content.removeprefix("Well.\n")]) == [("find", '{"what": "tea"}')] * 2
-    )
-    assert in_words(talk[1:2], ()) == talk[1:2]
+    assert (first, *rest) == (TALK[1], *TALK[5:])
+    assert (called.role, called.calls) == ("assistant", ())
+    assert read(WRITTEN, [called.content]) == [(call.name, call.arguments) for call in CALLS]
+    assert returned == Message("user", RETURNED)
+    (told, _) = with_tools_in_words(TALK[1:2], TOOLS)
+    assert told.content.startswith("You can call")
 
 
 def test_a_first_call_must_be_of_a_tool():

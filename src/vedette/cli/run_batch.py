@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
-from vedette.cli.serve import missing_extra
+from vedette.cli.serve import missing_extra, without_adapters
 from vedette.config import load
 
 
@@ -18,6 +18,7 @@ def run_batch(
     model: str | None = None,
     backend: str | None = None,
     alias: str | None = None,
+    lora: tuple[str, ...] = (),
     retry_failed: bool = False,
     fresh: bool = False,
     width: int | None = None,
@@ -41,6 +42,8 @@ def run_batch(
         Who answers: local, llama-server:URL, llama-server:[PROGRAM@]MODEL, openai:URL#MODEL.
     alias
         Name under which the lines ask for the model.
+    lora
+        A LoRA adapter that lines may ask for, as the model NAME:ADAPTER; may be given again.
     retry_failed
         Ask the lines again that ended in an error.
     fresh
@@ -63,11 +66,13 @@ def run_batch(
         from vedette.serve.options import ServeOptions
     except ModuleNotFoundError as error:
         raise missing_extra(error, "run-batch") from error
+    from vedette.backends.personas import parse_personas
     from vedette.batch.progress import progress_on
 
     settings = load(
         model=model,
         backend=backend,
+        lora=",".join(lora) if lora else None,
         width=width,
         threads=threads,
         context_tokens=context_tokens,
@@ -75,12 +80,13 @@ def run_batch(
         offline=offline,
     )
     check_files(path, out, fresh=fresh)
-    opened = open_backend(settings, quiet=quiet)
+    opened = without_adapters(open_backend(settings, quiet=quiet))
     try:
         options = ServeOptions(
             model=alias or opened.name.partition(", tuned")[0],
             max_requests=settings.max_requests,
             deadline_s=settings.timeout_s,
+            personas=parse_personas(settings.lora),
         )
         ending = run_file(
             opened,

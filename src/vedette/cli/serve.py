@@ -14,6 +14,7 @@ from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load, section
 from vedette.errors import CapabilityMissing, FileError, InputError
 
 if TYPE_CHECKING:
+    from vedette.backends.base import Backend
     from vedette.gateway.tables import GatewayTable
     from vedette.serve.file_store import FileStore
 
@@ -83,7 +84,6 @@ def serve(
     quiet
         No line for each request.
     """
-    from vedette.backends.adapted import Adapted
     from vedette.backends.personas import parse_personas
 
     try:
@@ -125,11 +125,9 @@ def serve(
         files = open_files(settings)
         if files is not None:
             stack.enter_context(files)
-        opened = open_backend(settings, quiet=quiet)
+        opened = without_adapters(open_backend(settings, quiet=quiet))
         gateway = None
         try:
-            if isinstance(opened, Adapted):
-                opened = opened.local  # here a request says under which adapters it is answered
             options = ServeOptions(
                 model=alias or opened.name.partition(", tuned")[0],
                 api_key=key,
@@ -174,6 +172,13 @@ def missing_extra(error: ModuleNotFoundError, what: str) -> CapabilityMissing:
         f"{what} needs the package {error.name}, which is not installed",
         hint="pip install 'vedette[serve]'",
     )
+
+
+def without_adapters(backend: Backend) -> Backend:
+    """The backend with its adapters ready: a request says under which it is answered."""
+    from vedette.backends.adapted import Adapted
+
+    return backend.local if isinstance(backend, Adapted) else backend
 
 
 def open_files(settings: Settings) -> FileStore | None:

@@ -31,6 +31,8 @@ from .read import read_gateway
 from .tables import GatewayTable, RouteTable
 from .upstream import Upstream
 
+SQLITE = "sqlite:///"
+
 
 def configured(settings: Settings) -> GatewayTable | None:
     """The table `[gateway]`; None if there is none. Nothing is opened yet.
@@ -107,10 +109,12 @@ def open_gateway(
 
 
 def ledger_url(table: GatewayTable | None, settings: Settings) -> str:
-    """Where the ledger is."""
+    """Where the ledger is; a relative file is meant from the configuration's folder."""
     if table is not None and table.ledger.url is not None:
-        return table.ledger.url.get_secret_value()
-    return f"sqlite:///{_folder(settings) / 'ledger.db'}"
+        url = table.ledger.url.get_secret_value()
+        file = url.removeprefix(SQLITE)
+        return url if file == url else f"{SQLITE}{beside(file, config_file().parent)}"
+    return f"{SQLITE}{_folder(settings) / 'ledger.db'}"
 
 
 def _folder(settings: Settings) -> Path:

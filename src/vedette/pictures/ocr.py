@@ -8,6 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vedette.errors import CapabilityMissing, EngineFailed
 from vedette.types import Json, Picture
 
@@ -16,6 +19,10 @@ from .pixels import INSTALL, bgr_of
 
 MIN_CONFIDENCE = 0.5
 """Less sure lines are specks and patterns more often than text; they are counted, not read."""
+
+LEAST_SIDE_PX = 320
+MOST_RATIO = 8
+"""Smaller and longer pictures than that are given white beside them."""
 
 LAYOUT_VERSION = 1
 """To be raised when the same lines become another text: earlier jobs are then not gone on with."""
@@ -53,7 +60,7 @@ class Ocr:
 
     def read(self, picture: Picture) -> Page:
         """The text of the picture in reading order. Raises `EngineFailed` if the runtime does."""
-        pixels = bgr_of(picture)
+        pixels = _padded(bgr_of(picture))
         with self._lock:
             if self._engine is None:
                 self._engine = _engine()
@@ -70,6 +77,18 @@ class Ocr:
         ]
         sure = [line for line in lines if line.confidence >= MIN_CONFIDENCE and line.text]
         return page_of(sure, n_unsure=sum(1 for line in lines if line.text) - len(sure))
+
+
+def _padded(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The picture, or one with white to its right and below it, where places stay the same.
+
+    The reader blows the shorter side up to some 700 pixels, and the longer one with it: a strip of
+    a few pixels by some hundred would become a picture of many millions.
+    """
+    height, width = pixels.shape[:2]
+    least = max(LEAST_SIDE_PX, -(-max(height, width) // MOST_RATIO))
+    margins = ((0, max(0, least - height)), (0, max(0, least - width)), (0, 0))
+    return np.pad(pixels, margins, constant_values=255)
 
 
 def _engine() -> Any:

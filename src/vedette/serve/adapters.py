@@ -66,10 +66,6 @@ class Personas:
         self._backends: dict[AdapterScales, Adapted] = {}
         for persona in ready:
             self._enter(persona.name, persona.scale, self._local.adapters[persona.name])
-        self.identity: dict[str, Json] = {
-            each.name: {"sha256": file_sha256(each.path), "scale": each.scale} for each in ready
-        }
-        """Those that the server began with, by what an answer under their names depends on."""
 
     @property
     def _local(self) -> LocalBackend:
@@ -188,6 +184,14 @@ class Personas:
         del self._entries[name]
         n_users = await asyncio.to_thread(self._local.remove_adapter, name)
         return {"name": name, "deleted": True, "requests_under_way": n_users}
+
+
+def identity_of(backend: Backend, ready: Sequence[Persona]) -> dict[str, Json]:
+    """All that an answer depends on beside the request: the model, and the adapters by name."""
+    personas: dict[str, Json] = {
+        each.name: {"sha256": file_sha256(each.path), "scale": each.scale} for each in ready
+    }
+    return {**backend.identity, **({"personas": personas} if personas else {})}
 
 
 def inside(folder: Path, path: str) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vedette.backends.base import Backend
 from vedette.types import AdapterScales, Json
 
-from .adapters import Personas
+from .adapters import Personas, identity_of
 from .desk import Desk
 from .fields import LoraScale
 from .metrics import Metrics
@@ -30,9 +30,8 @@ class Facts:
 
     @property
     def identity(self) -> dict[str, Json]:
-        """All that an answer depends on beside the request."""
-        personas = self.personas.identity
-        return {**self.backend.identity, **({"personas": personas} if personas else {})}
+        """See `identity_of`."""
+        return identity_of(self.backend, self.options.personas)
 
     def check_model(self, asked: str) -> None:
         """Raises `Refusal` for a model that is not here."""

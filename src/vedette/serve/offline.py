@@ -18,6 +18,7 @@ from vedette.batch.progress import Progress, Snapshot
 from vedette.errors import FileError
 from vedette.types import Json
 
+from .adapters import identity_of
 from .app import create_app
 from .batch_lines import count_lines, read_lines, result_of
 from .batch_work import Work
@@ -76,7 +77,8 @@ def run_file(
     written to `out`. Raises `FileError`, `DiskFull`, and `JournalMismatch` for a journal of another
     model.
     """
-    identity: dict[str, Json] = {"run_batch": options.model, "backend": backend.identity}
+    known = identity_of(backend, options.personas)
+    identity: dict[str, Json] = {"run_batch": options.model, "backend": known}
     with Journal.open(journal_of(out), identity, fresh=fresh) as journal:
         if retry_failed:
             journal.forget_errors()

@@ -14,14 +14,14 @@ from vedette.backends.llama_server import LlamaServerBackend
 from vedette.backends.local import LocalBackend
 from vedette.engine.core import EngineCore
 from vedette.errors import CapabilityMissing
-from vedette.types import Request
+from vedette.tasks.chat_tools import in_words
+from vedette.types import Prompt, Request
 
 from .body import Body
 from .facts import Facts
 from .messages import ChatMessage, talk_of
 from .problems import AsciiJson
 from .replies import ContentReply, PromptReply, TokenList
-from .tool_use import own_form, prompt_for
 
 
 class TokenizeBody(Body):
@@ -75,8 +75,7 @@ def token_router(facts: Facts) -> APIRouter:
         """A chat as the model reads it."""
         if not isinstance(facts.backend, LocalBackend | LlamaServerBackend):
             raise CapabilityMissing("the chat template is the server's secret")
-        form = await asyncio.to_thread(own_form, facts.backend)
-        prompt = prompt_for(talk_of(body.messages), None, form)
+        prompt = Prompt(messages=in_words(talk_of(body.messages)))
         shown = await asyncio.to_thread(facts.backend.show_prompt, Request(prompt=prompt))
         return AsciiJson({"prompt": shown})
 

@@ -11,13 +11,13 @@ from typing import Any, Literal, TypeAlias
 import orjson
 from fastapi import Request as HttpRequest
 
-from vedette.backends.base import Backend, Result
+from vedette.backends.base import Result
 from vedette.backends.local import LocalBackend
 from vedette.engine.call_form import CallForm
 from vedette.errors import CapabilityMissing, InputError
 from vedette.tasks.base import Ask
 from vedette.tasks.call_grammar import MOST_CALLS, CallGrammar
-from vedette.tasks.chat_tools import WRITTEN_FORM, in_words
+from vedette.tasks.chat_tools import WRITTEN_FORM, in_words, with_tools_in_words
 from vedette.tasks.tool import CallTools
 from vedette.tasks.tool_defs import Tool, tools_of
 from vedette.types import (
@@ -113,24 +113,25 @@ async def planned(
 
     Whether a tool is called after a user's turn, and which, is scored as `vedette tool` does it;
     after a tool's turn it is what the model begins to write. An answer in words is written
-    without the tools in its prompt: small models call what they see. Raises what the desk and the
-    tools' schemas raise, and `CapabilityMissing` for another backend than the engine's.
+    without tools and calls in its prompt: small models call where they see calls. Raises what the
+    desk and the tools' schemas raise, and `CapabilityMissing` for a backend without the engine.
     """
-    own = await asyncio.to_thread(own_form, facts.backend)
-    words = Plan(prompt_for(talk, None, own))
+    words = Plan(Prompt(messages=in_words(talk)))
     if use is None or use.mode == "none":
         return words
     if not isinstance(facts.backend, LocalBackend):
         raise CapabilityMissing(
             "tools are called by a model in this process only", hint="serve it with --backend local"
         )
+    engine = facts.backend.engine
     first = use.named
     if not first and talk[-1].role == "user" and (use.mode == "auto" or len(use.tools) > 1):
         tool = await _scored(http, facts, talk, use, adapters)
         if tool is None:
             return words
         first = tool.name
-    prompt, form = prompt_for(talk, use, own), own or WRITTEN_FORM
+    own = await asyncio.to_thread(lambda: engine.call_form)
+    prompt, form = _prompt(talk, use, own), own or WRITTEN_FORM
     if (
         not first
         and use.mode == "auto"
@@ -157,16 +158,11 @@ async def _begins_call(
     return written.startswith(opening) or (bool(written) and opening.startswith(written))
 
 
-def own_form(backend: Backend) -> CallForm | None:
-    """How the model's template writes calls; None where that is not known."""
-    return backend.engine.call_form if isinstance(backend, LocalBackend) else None
-
-
-def prompt_for(talk: Sequence[Message], use: ToolUse | None, form: CallForm | None) -> Prompt:
-    """The chat as the model reads it; `form` None: its template knows no tools."""
+def _prompt(talk: Sequence[Message], use: ToolUse, form: CallForm | None) -> Prompt:
+    """The chat with its tools; `form` None: the model's template knows none."""
     if form is None:
-        return Prompt(messages=in_words(talk, use.tools if use else ()))
-    return Prompt(messages=tuple(talk), tools=use.definitions if use else ())
+        return Prompt(messages=with_tools_in_words(talk, use.tools))
+    return Prompt(messages=tuple(talk), tools=use.definitions)
 
 
 async def _scored(
@@ -176,7 +172,7 @@ async def _scored(
     use: ToolUse,
     adapters: AdapterScales,
 ) -> Tool | None:
-    turns = [turn for turn in in_words(talk, ()) if turn.role != "system"][-MOST_TURNS:]
+    turns = [turn for turn in in_words(talk) if turn.role != "system"][-MOST_TURNS:]
     task = _task(use.definitions, use.mode == "required")
     steps = task.tool_for(turns, facts.personas.backend_of(adapters))
     return await _driven(http, facts, steps, adapters)

@@ -98,7 +98,8 @@ class TableStore:
         """See `Sink`. What is told then is how many rows there are, those of other jobs too."""
         self._commit()
         rows, errors = self._counted()
-        self._told = f"the table {self._table.name} of {self.target.shown} has {rows:,} rows"
+        noun = "row" if rows == 1 else "rows"
+        self._told = f"the table {self._table.name} of {self.target.shown} has {rows:,} {noun}"
         if errors:
             self._told += f", {self._errors.name} {errors:,}"
 

@@ -1,10 +1,13 @@
-"""Chats with tools for models whose own template knows none: all of it in words."""
+"""Chats with tools in words: for models whose own template knows none, and for answers in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import orjson
+
 from vedette.engine.call_form import CallTexts, plain_form
+from vedette.json_text import json_text
 from vedette.types import Message, ToolCall
 
 from .prompt_data import fill, text_of
@@ -17,46 +20,60 @@ WRITTEN_FORM = plain_form(WRITTEN)
 """How such a model is told to call: small models know JSON, and few marks beside it."""
 
 
-def in_words(messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[Message, ...]:
-    """The chat in turns of system, user and assistant; tools stand at the system turn's end.
+def in_words(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The chat without calls: what they returned is part of the user's turn that they served.
 
-    Results are the user's turns, and what the user says next is part of the same turn.
+    Small models write calls where they see some, so that they are to see none when they answer.
     """
+    calls = [call for message in messages for call in message.calls]
     turns: list[Message] = []
-    names = [call.name for message in messages for call in message.calls]
-    follows_result = False
     for message in messages:
-        turn = _in_words(message, names)
-        if turn.role == "user" and follows_result:
-            before = turns.pop()
-            turn = Message("user", f"{before.content}\n{turn.content}")
-        turns.append(turn)
-        follows_result = message.role == "tool"
-    return _with_tools(turns, tools) if tools else tuple(turns)
+        if message.role == "tool":
+            _add_to_user(turns, _result(calls[message.call], message.content))
+        elif message.content or not message.calls:
+            turns.append(Message(message.role, message.content))
+    return tuple(turns)
 
 
-def _in_words(message: Message, names: Sequence[str]) -> Message:
-    if message.role == "tool":
-        result = fill(
-            text_of("chat_tools", "result"), name=names[message.call], result=message.content
-        )
-        return Message("user", result)
-    if not message.calls:
-        return message
-    calls = written_calls(message.calls)
-    return Message(message.role, f"{message.content}\n{calls}" if message.content else calls)
+def with_tools_in_words(messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[Message, ...]:
+    """The chat with its calls as text, and what can be called at the end of the system's turn."""
+    calls = [call for message in messages for call in message.calls]
+    turns: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            _add_to_user(turns, _result(calls[message.call], message.content))
+        elif message.calls:
+            texts = [message.content, written_calls(message.calls)]
+            turns.append(Message(message.role, "\n".join(filter(None, texts))))
+        else:
+            turns.append(message)
+    told = fill(
+        text_of("chat_tools", "tools"), tools="\n".join(f"- {tool.manual}" for tool in tools)
+    )
+    if turns and turns[0].role == "system":
+        return (Message("system", f"{turns[0].content}\n\n{told}"), *turns[1:])
+    return (Message("system", told), *turns)
 
 
 def written_calls(calls: Sequence[ToolCall]) -> str:
-    """The calls as such a model writes them."""
+    """The calls as a model writes them that was told so in words."""
     between = WRITTEN.between or ""
     each = between.join(f"{call.name}{WRITTEN.middle}{call.arguments}" for call in calls)
     return f"{WRITTEN.opening}{each}{WRITTEN.closing}"
 
 
-def _with_tools(turns: Sequence[Message], tools: Sequence[Tool]) -> tuple[Message, ...]:
-    manuals = "\n".join(f"- {tool.manual}" for tool in tools)
-    told = fill(text_of("chat_tools", "tools"), tools=manuals).strip()
-    if turns and turns[0].role == "system":
-        return (Message("system", f"{turns[0].content}\n\n{told}"), *turns[1:])
-    return (Message("system", told), *turns)
+def _result(call: ToolCall, returned: str) -> str:
+    arguments = orjson.loads(call.arguments)
+    shown = ", ".join(
+        f"{name}={value if isinstance(value, str) else json_text(value)}"
+        for name, value in arguments.items()
+    )
+    return fill(text_of("chat_tools", "result"), name=call.name, arguments=shown, result=returned)
+
+
+def _add_to_user(turns: list[Message], text: str) -> None:
+    """What a tool says is for the model to read, as what the user says is."""
+    if turns and turns[-1].role == "user":
+        turns[-1] = Message("user", f"{turns[-1].content}\n\n{text}")
+    else:
+        turns.append(Message("user", text))
