@@ -34,12 +34,13 @@ test: install ## run the tests
 	for model in $(TEST_MODELS); do $(BIN)/vedette pull $$model || exit; done
 	$(BIN)/python -m pytest $(ARGS)
 
-check: install ## format, lint, types, layers, generated docs
+check: install ## format, lint, types, layers, generated and Chinese docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/gen_docs.py --check
+	$(BIN)/python scripts/check_zh.py
 
 format: install ## format the code and mend what ruff can
 	$(BIN)/ruff format .

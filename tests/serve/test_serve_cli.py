@@ -68,10 +68,10 @@ def test_an_empty_key_is_refused(variables, capfd):
 
 
 def test_a_folder_of_files_that_another_server_has_is_refused_where_it_was_asked_for(
-    variables, tmp_path, monkeypatch, capfd
+    variables, tmp_path, capfd
 ):
     with FileStore(tmp_path / "files"):
-        assert run(["serve", "--port", "0"]) == 2
+        assert run(["serve", "--port", "0", "--quiet"]) == 2
     assert "is in use by another server" in capfd.readouterr().err
 
 
