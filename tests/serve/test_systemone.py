@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from served import served
 
+from vedette.backends.around import Around
 from vedette.backends.none import NoModel
-from vedette.batch.around import Around
 from vedette.decide.calibration import Promise, calibrate
 from vedette.decide.question import parse_questions
 from vedette.serve.app import create_app

@@ -10,7 +10,7 @@ import pytest
 from served import served, wait_until
 from verb_bodies import BODIES, LABELS, SCHEMA, TEXT, alike
 
-from vedette.batch.around import Around
+from vedette.backends.around import Around
 from vedette.cli.main import run
 from vedette.engine.ticket import Ticket
 from vedette.errors import Cancelled

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar, cast, overload
+from typing import TypeVar
 
 from vedette.errors import InputError
 from vedette.models.fingerprint import file_sha256
@@ -12,22 +11,17 @@ from vedette.types import (
     AdapterScales,
     AnyRequest,
     Capabilities,
-    Completion,
-    Embedding,
-    EmbedRequest,
     Json,
-    Request,
-    ScoreRequest,
-    Scores,
 )
 
+from .around import Around
 from .base import Handle, Result
 from .local import LocalBackend
 
 R = TypeVar("R", bound=AnyRequest)
 
 
-class Adapted:
+class Adapted(Around):
     """Implements `Backend` over a local one, which it closes: all requests under `adapters`.
 
     To all that goes by the model (journals, kept places, threshold files, probes) it is another
@@ -36,6 +30,7 @@ class Adapted:
     """
 
     def __init__(self, backend: LocalBackend, adapters: AdapterScales) -> None:
+        super().__init__(backend)
         backend.engine.check_adapters(adapters)
         self.local = backend
         self._adapters = adapters
@@ -64,39 +59,13 @@ class Adapted:
             return self.local.identity
         return {"base": self.local.identity, "adapters": sorted(used, key=str)}
 
-    @property
-    def width(self) -> int:
-        """See `LocalBackend`."""
-        return self.local.width
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """See `LocalBackend`."""
-        return self.local.counts
-
-    @overload
-    def submit(self, request: Request) -> Handle[Completion]: ...
-    @overload
-    def submit(self, request: ScoreRequest) -> Handle[Scores]: ...
-    @overload
-    def submit(self, request: EmbedRequest) -> Handle[Embedding]: ...
-    def submit(self, request: AnyRequest) -> Handle[Result]:
-        """Queue a request under the adapters; see `Backend.submit`."""
-        # The overloads of `submit` take one kind of request each, and this is any.
-        submit = cast(Callable[[AnyRequest], Handle[Result]], self.local.submit)
-        return submit(self._under_adapters(request))
+    def answered(self, request: AnyRequest) -> Handle[Result]:
+        """Under the adapters."""
+        return super().answered(self._under_adapters(request))
 
     def check(self, request: AnyRequest) -> None:
         """See `Backend.check`."""
-        self.local.check(self._under_adapters(request))
-
-    def show_prompt(self, request: AnyRequest) -> str:
-        """See `Backend.show_prompt`; adapters change no prompt."""
-        return self.local.show_prompt(request)
-
-    def count_tokens(self, text: str) -> int:
-        """See `Backend.count_tokens`."""
-        return self.local.count_tokens(text)
+        super().check(self._under_adapters(request))
 
     def close(self) -> None:
         """Close the local backend."""

@@ -12,12 +12,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from vedette.backends.around import Around, Known, Noted
 from vedette.backends.base import Backend, Handle, Result
 from vedette.models.home import home
 from vedette.tasks.base import KeepsPlaces, Task
 from vedette.types import AnyRequest, Embedding, EmbedRequest, Usage
-
-from .around import Around, Known, Noted
 
 FORMAT = 1
 MOST_KEPT = 50_000

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from vedette.backends.around import Around, Known, Noted
 from vedette.backends.base import Backend, Handle, Result
 from vedette.types import (
     AnyRequest,
@@ -19,7 +20,6 @@ from vedette.types import (
     Usage,
 )
 
-from .around import Around, Known, Noted
 from .journal import Journal
 from .results import KEY_BYTES
 

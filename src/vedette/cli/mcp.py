@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
-from vedette.cli.serve import log_requests
+from vedette.cli.serve import log_requests, missing_extra
 from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load
-from vedette.errors import CapabilityMissing, InputError
+from vedette.errors import InputError
 
 if TYPE_CHECKING:
     from vedette.backends.base import Backend
     from vedette.serve.verbs.table import Verb
 
-EXTRA = ("mcp", "mcp_types", "fastapi", "starlette", "uvicorn", "prometheus_client")
+PACKAGES = ("mcp", "mcp_types")
 
 
 def mcp(
@@ -70,12 +70,7 @@ def mcp(
     try:
         import vedette.serve.mcp_server  # noqa: F401
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in EXTRA:
-            raise
-        raise CapabilityMissing(
-            f"mcp needs the package {error.name}, which is not installed",
-            hint="pip install 'vedette[mcp]'",
-        ) from error
+        raise missing_extra(error, "mcp", "mcp", PACKAGES) from error
 
     if not http:
         for name, value in (("host", host), ("port", port), ("api-key", api_key)):

@@ -164,13 +164,18 @@ def _gateway_table(settings: Settings) -> GatewayTable | None:
     return configured(settings)
 
 
-def missing_extra(error: ModuleNotFoundError, what: str) -> CapabilityMissing:
-    """What to install for `what`. Raises the error itself where it is about something else."""
-    if error.name not in EXTRA:
+def missing_extra(
+    error: ModuleNotFoundError, what: str, extra: str = "serve", more: tuple[str, ...] = ()
+) -> CapabilityMissing:
+    """The extra to install for `what`, whose packages are those of serve and `more`.
+
+    Raises the error itself where it is about something else.
+    """
+    if error.name is None or error.name.partition(".")[0] not in (*EXTRA, *more):
         raise error
     return CapabilityMissing(
         f"{what} needs the package {error.name}, which is not installed",
-        hint="pip install 'vedette[serve]'",
+        hint=f"pip install 'vedette[{extra}]'",
     )
 
 

@@ -139,6 +139,8 @@ class Batches:
         """Until it is over or the server ends; nothing that goes wrong ends the server."""
         end = self._ends[batch_id]
         left_s = self._shelf.get(batch_id).expires_at - time.time()
+        if left_s <= 0:  # the loop's alarm would ring after the first lines are asked
+            end.set()
         alarm = asyncio.get_running_loop().call_later(max(0.0, left_s), end.set)
         try:
             while not self._closing.is_set() and not self._shelf.get(batch_id).is_over:

@@ -107,7 +107,7 @@ class Desk:
         with self._places(n_at_once):
             for at in range(0, len(requests), n_at_once):
                 async with self._submitted(requests[at : at + n_at_once]) as handles:
-                    results += await _while_there(http, _all(handles))
+                    results += await while_there(http, _all(handles))
         return [result for result in results if isinstance(result, kind)]
 
     async def errand(self, http: HttpRequest | None, n: int, work: Callable[[], Awaitable[T]]) -> T:
@@ -117,23 +117,23 @@ class Desk:
         (None: there is no connection to leave; who calls is cancelled).
         """
         with self._places(n):
-            return await (work() if http is None else _while_there(http, work()))
+            return await (work() if http is None else while_there(http, work()))
 
 
 async def _all(handles: Sequence[Handle[Result]]) -> list[Result]:
     return [await handle for handle in handles]
 
 
-async def _left(http: HttpRequest) -> None:
+async def left(http: HttpRequest) -> None:
     """Returns when the client has gone."""
     while (await http.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _while_there(http: HttpRequest, work: Awaitable[T]) -> T:
+async def while_there(http: HttpRequest, work: Awaitable[T]) -> T:
     """What `work` gives. Raises `Cancelled` if the client leaves before."""
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(http))
+    leaving = asyncio.ensure_future(left(http))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
@@ -163,7 +163,7 @@ async def events(
     # Iterating a handle blocks, so each has a thread, which ends with it.
     for index, handle in enumerate(handles):
         threading.Thread(target=_pump, args=(index, handle, put), daemon=True).start()
-    leaving = asyncio.ensure_future(_left(http))
+    leaving = asyncio.ensure_future(left(http))
     leaving.add_done_callback(lambda _: queue.put_nowait((0, Cancelled("the client went away"))))
     n_open = len(handles)
     try:

@@ -17,6 +17,7 @@ from .inside import INSIDE
 from .metrics import Metrics
 from .options import SLOWEST_BYTES_PER_S, ServeOptions
 from .problems import OWN_FAULT, Refusal, response_of
+from .replay import replayed
 
 UPLOADS = ("POST", "/v1/files")
 """A body that is no JSON and has limits of its own: the route reads it as it comes."""
@@ -74,7 +75,7 @@ class Door:
                 return
             body = await self._body(headers, receive)
             if body is not None:
-                await self._app(scope, _replayed(body, receive), visit.send)
+                await self._app(scope, replayed(body, receive), visit.send)
         except Exception as error:
             refusal = error if isinstance(error, Refusal) else OWN_FAULT
             if refusal is OWN_FAULT:
@@ -163,13 +164,3 @@ class _Visit:
             self.seconds * 1000,
             f" key={self.key}" if self.key else "",
         )
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What the app receives: the body at once, then what the connection says."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replay

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from fastapi import Request as HttpRequest
 
+from vedette.backends.around import Around
 from vedette.backends.base import Backend, Handle, Result
 from vedette.batch.answers import answers
-from vedette.batch.around import Around
 from vedette.batch.results import Outcome
 from vedette.errors import Cancelled, DeadlineExceeded
 from vedette.tasks.base import Task

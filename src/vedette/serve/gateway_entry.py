@@ -12,20 +12,21 @@ from fastapi import FastAPI
 from fastapi import Request as HttpRequest
 from fastapi.responses import JSONResponse, Response
 from starlette.middleware import Middleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vedette.errors import VedetteError
 from vedette.gateway.gateway import Gateway
 from vedette.gateway.messages import is_streamed
 from vedette.gateway.passage import Object, Passage
 
-from .desk import PAUSE_S, _left, _while_there
+from .desk import PAUSE_S, left, while_there
 from .faults import told
 from .ledger import ledger_router
 from .local_tier import LocalTier
 from .problems import OWN_FAULT, Refusal, body_of, response_of
+from .replay import replayed
 from .shapes import Framing
-from .stream import PING, _EventStream
+from .stream import PING, EventStream
 
 PATH = "/v1/chat/completions"
 
@@ -62,7 +63,7 @@ class GatewayEntry:
         body = _chat(http, content)
         passage = self._gateway.passage(body.get("model"))
         if passage is None:
-            await self._app(scope, _again(content, receive), send)
+            await self._app(scope, replayed(content, receive), send)
             return
         scope["route"] = _Named(PATH)
         response = await self._answered(http, passage, body)
@@ -72,12 +73,12 @@ class GatewayEntry:
         local = LocalTier(self._app, http.scope, self._model)
         objects = self._gateway.answer(passage, body, local)
         try:
-            first = await _while_there(http, anext(objects))
+            first = await while_there(http, anext(objects))
         except (VedetteError, Refusal) as error:
             response: Response = response_of(error)
         else:
             if is_streamed(body):
-                response = _EventStream(_FRAMES.framed(first), _chunks(http, objects))
+                response = EventStream(_FRAMES.framed(first), _chunks(http, objects))
             else:
                 await _next(objects)  # there is no other; what is left is to account for it
                 response = JSONResponse(first)
@@ -104,19 +105,9 @@ def _chat(http: HttpRequest, content: bytes) -> Object:
     return value if isinstance(value, dict) else {}
 
 
-def _again(content: bytes, receive: Receive) -> Receive:
-    """What the app receives: the body at once, then what the connection says."""
-    messages: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
-
-    async def replay() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replay
-
-
 async def _chunks(http: HttpRequest, objects: AsyncGenerator[Object]) -> AsyncGenerator[bytes]:
     """The events after the first one. An error is the last of them; then nothing runs on."""
-    leaving = asyncio.ensure_future(_left(http))
+    leaving = asyncio.ensure_future(left(http))
     step: asyncio.Future[Object | None] | None = None
     try:
         while True:

@@ -38,7 +38,7 @@ async def streamed(
     """
     chunks = _chunks(http, desk, requests, shape, n_each)
     first = await anext(chunks)
-    return _EventStream(first, chunks)
+    return EventStream(first, chunks)
 
 
 async def _chunks(
@@ -83,7 +83,7 @@ async def _chunks(
     yield b"".join(map(shape.framed, shape.closing(whole, n_each))) + shape.end
 
 
-class _EventStream(StreamingResponse):
+class EventStream(StreamingResponse):
     """Closes its chunks however it ends, so that nothing runs on for a client that left."""
 
     def __init__(self, first: bytes, chunks: AsyncGenerator[bytes]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, cast, overload
 
-from vedette.backends.base import Backend, Handle, Result
 from vedette.types import (
     AnyRequest,
     Capabilities,
@@ -17,6 +16,8 @@ from vedette.types import (
     ScoreRequest,
     Scores,
 )
+
+from .base import Backend, Handle, Result
 
 
 class Around:
