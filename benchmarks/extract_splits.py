@@ -49,7 +49,7 @@ def judged_rows(arguments: argparse.Namespace) -> list[Judged]:
     )
     kept = Kept(arguments.scores, {"model": arguments.model, "task": task.identity})
     rows = list(zip(texts, right, strict=True))[: arguments.rows]
-    items = [Item(str(i), text) for i, (text, _) in enumerate(rows) if text.strip()]
+    items = [Item(id=str(i), text=text) for i, (text, _) in enumerate(rows) if text.strip()]
     todo = [item for item in items if kept.get(item.id) is None]
     if todo:
         say(f"answering {len(todo)} rows ...")
