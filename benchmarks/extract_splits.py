@@ -6,9 +6,10 @@
 Each line is answered by the model; how sure it was and whether the whole object was right is kept
 in --scores, and with all of them there no model is loaded. Then, --splits times: a threshold is
 found on --fit rows chosen at random and tried on all the others. Told are, for each promise, how
-many splits found a threshold, in how many of all more than alpha of the kept test rows were wrong,
-and the medians of the shares that were kept, and that were wrong among these. The test rows are a
-sample too: a promise that holds exactly shows more than alpha now and then.
+many splits found a threshold, in how many of all more than alpha of the kept test rows were wrong, in
+how many of these by more than chance (binomial, 5%), and the medians of the shares that were kept,
+and that were wrong among these. The test rows are a sample too: a promise that holds exactly shows
+more than alpha now and then.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from kept import Kept, json_lines
 
 from vedette.backends.local import LocalBackend
 from vedette.batch.answers import answers
-from vedette.decide.risk import Judged, find_threshold
+from vedette.decide.risk import Judged, binomial_cdf, find_threshold
 from vedette.engine.options import EngineOptions
 from vedette.evaluate.calibrate_extract import is_same
 from vedette.tasks.examples import extract_examples
@@ -35,6 +36,7 @@ from vedette.types import Answer, Item
 
 ALPHAS = (0.05, 0.1, 0.2, 0.3)
 DELTA = 0.05
+CHANCE = 0.05  # a test that finds more wrong than alpha is significant under this
 
 
 def judged_rows(arguments: argparse.Namespace) -> list[Judged]:
@@ -102,13 +104,14 @@ def main() -> int:
     for alpha in ALPHAS:
         outcomes = [split(rows, arguments.fit, alpha, seed) for seed in range(arguments.splits)]
         found = [one for one in outcomes if one is not None]
-        broken = sum(n_wrong > alpha * n for n, n_wrong in found)
+        broken = [(n, n_wrong) for n, n_wrong in found if n_wrong > alpha * n]
+        far = sum(1 - binomial_cdf(n_wrong - 1, n, alpha) < CHANCE for n, n_wrong in broken)
         coverage = statistics.median([n / n_test for n, _ in found] or [0.0])
         wrong = statistics.median([n_wrong / max(1, n) for n, n_wrong in found] or [0.0])
-        line = (f"{alpha:.0%}", f"{len(found)}", f"{broken}", f"{coverage:.1%}", f"{wrong:.1%}")
-        told.append(line)
+        counts = map(str, (len(found), len(broken), far))
+        told.append((f"{alpha:.0%}", *counts, f"{coverage:.1%}", f"{wrong:.1%}"))
     print(f"{len(rows)} rows, {sum(row.is_right for row in rows)} right")
-    print(table(("promise", "found", "broken", "kept", "wrong of these"), told))
+    print(table(("promise", "found", "broken", "by far", "kept", "wrong of these"), told))
     return 0
 
 
