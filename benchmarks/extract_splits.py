@@ -6,10 +6,10 @@
 Each line is answered by the model; how sure it was and whether the whole object was right is kept
 in --scores, and with all of them there no model is loaded. Then, --splits times: a threshold is
 found on --fit rows chosen at random and tried on all the others. Told are, for each promise, how
-many splits found a threshold, in how many of all more than alpha of the kept test rows were wrong, in
-how many of these by more than chance (binomial, 5%), and the medians of the shares that were kept,
-and that were wrong among these. The test rows are a sample too: a promise that holds exactly shows
-more than alpha now and then.
+many splits found a threshold, in how many of all more than alpha of the kept test rows were
+wrong, in how many of these by more than chance (binomial, 5%), and the medians of the shares that
+were kept, and that were wrong among these. The test rows are a sample too: a promise that holds
+exactly shows more than alpha now and then.
 """
 
 from __future__ import annotations
