@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from vedette.cli.job import (
     JobOptions,
     PathOrStdin,
@@ -14,6 +16,20 @@ from vedette.cli.red_lines import refuse_red_lines
 from vedette.errors import InputError
 
 
+def asked_schema(schema: str | None, fields: str | None, verbatim: str | None) -> dict[str, Any]:
+    """The schema of --schema or --fields, with what --verbatim marks. Raises `InputError`."""
+    from vedette.cli.schema import read_schema
+    from vedette.tasks.fields import schema_of_fields
+    from vedette.tasks.verbatim import mark_verbatim
+
+    if (schema is None) == (fields is None):
+        raise InputError("extract needs either --schema FILE or --fields LIST")
+    body = read_schema(schema) if schema is not None else schema_of_fields(fields or "")
+    if verbatim:
+        body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
+    return body
+
+
 def extract(
     *paths: PathOrStdin,
     schema: str | None = None,
@@ -23,6 +39,7 @@ def extract(
     instructions: str = "",
     max_tokens: int | None = None,
     prompt_schema: bool = True,
+    thresholds: str | None = None,
     into: str | None = None,
     force: bool = False,
     options: JobOptions | None = None,
@@ -47,25 +64,21 @@ def extract(
         Most tokens of an answer; by default what the schema can need.
     prompt_schema
         Show the schema to the model; --prompt-schema=false leaves it out, for fine-tuned models.
+    thresholds
+        A file that vedette calibrate extract wrote: each line then has its confidence and keep.
     into
         A table for the answers, its columns typed by the schema: sqlite:///FILE?table=NAME or
         postgresql+psycopg://USER@HOST/NAME?table=NAME. Without --out there are no result lines.
     force
         Go on where the task looks like one that a small model is not to be trusted with.
     """
-    from vedette.cli.schema import read_schema
     from vedette.tables import open_store
     from vedette.tasks.examples import extract_examples
     from vedette.tasks.extract import Extract
-    from vedette.tasks.fields import schema_of_fields
-    from vedette.tasks.verbatim import mark_verbatim
+    from vedette.tasks.extract_thresholds import read_extract_thresholds
 
     check_paths(paths, extract)
-    if (schema is None) == (fields is None):
-        raise InputError("extract needs either --schema FILE or --fields LIST")
-    body = read_schema(schema) if schema is not None else schema_of_fields(fields or "")
-    if verbatim:
-        body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
+    body = asked_schema(schema, fields, verbatim)
     options = options or JobOptions()
     refuse_red_lines([instructions], options, force=force)
     rows = extract_examples(read_text(examples, "examples"), examples) if examples else ()
@@ -75,6 +88,7 @@ def extract(
         instructions=instructions,
         max_tokens=max_tokens,
         prompt_schema=prompt_schema,
+        thresholds=read_extract_thresholds(thresholds) if thresholds is not None else None,
     )
     if into is None or options.show_prompt:
         return run_job(task, paths, options)
