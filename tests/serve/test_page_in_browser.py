@@ -229,4 +229,5 @@ def test_the_ledger_tells_what_was_asked_here_and_there(
             told = tab.locator("main").inner_text()
             assert "large" in told
             assert "auto" in told
+            assert "0.00006" in told  # 40 tokens at 1 and 10 at 2 of a million
             tab.close()
