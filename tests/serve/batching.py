@@ -66,4 +66,4 @@ def rows(client, file_id) -> list[dict]:
     """The lines of a file of results."""
     if file_id is None:
         return []
-    return [json.loads(line) for line in client.files.content(file_id).text.splitlines()]
+    return [json.loads(line) for line in client.files.content(file_id).content.splitlines()]

@@ -223,7 +223,11 @@ def edit(folder, batch_id, **fields) -> None:
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | fields), "utf-8")
 
 
-def unfinished(backend, folder, n_lines=30) -> str:
+N_LINES = 300
+"""So many that a batch is not over before its server ends, however fast the machine."""
+
+
+def unfinished(backend, folder, n_lines=N_LINES) -> str:
     """The id of a batch whose server was ended in its midst."""
     with serving(backend, folder) as client:
         lines = [chat_line(f"{i}", f"number {i}", max_tokens=60) for i in range(n_lines)]
@@ -237,12 +241,12 @@ def test_an_unfinished_batch_goes_on_with_the_next_server(tiny_backend, folder):
     batch_id = unfinished(tiny_backend, folder)
     journal = folder / "batches" / batch_id / "journal"
     kept = [line.split(b" ", 2)[2] for line in journal.read_bytes().splitlines()[1:]]
-    assert 3 <= len(kept) < 30
+    assert 3 <= len(kept) < N_LINES
     with serving(tiny_backend, folder) as client:
         batch = over(client, batch_id)
-        assert (batch.status, batch.request_counts.completed) == ("completed", 30)
+        assert (batch.status, batch.request_counts.completed) == ("completed", N_LINES)
         lines = rows(client, batch.output_file_id)
-    assert [line["custom_id"] for line in lines] == [f"{i}" for i in range(30)]
+    assert [line["custom_id"] for line in lines] == [f"{i}" for i in range(N_LINES)]
     first_ids = {json.loads(body)["id"] for body in kept}
     assert first_ids <= {line["id"] for line in lines}  # nothing was asked again
     assert not journal.exists()
@@ -255,7 +259,7 @@ def test_a_torn_end_of_the_journal_is_asked_again(tiny_backend, folder):
     with serving(tiny_backend, folder) as client:
         batch = over(client, batch_id)
         lines = rows(client, batch.output_file_id)
-    assert [line["custom_id"] for line in lines] == [f"{i}" for i in range(30)]
+    assert [line["custom_id"] for line in lines] == [f"{i}" for i in range(N_LINES)]
 
 
 def test_a_full_disk_is_waited_for_and_results_are_written_once(client, shared, monkeypatch):
@@ -291,7 +295,7 @@ def test_a_batch_waits_for_the_model_that_it_was_made_for(tiny_backend, folder):
         waiting = client.batches.retrieve(batch_id)
         assert (waiting.status, waiting.request_counts.completed) == ("in_progress", completed)
     with serving(tiny_backend, folder) as client:
-        assert over(client, batch_id).request_counts.completed == 30
+        assert over(client, batch_id).request_counts.completed == N_LINES
 
 
 def test_a_batch_that_nobody_can_answer_can_be_cancelled(tiny_backend, folder):
@@ -301,7 +305,7 @@ def test_a_batch_that_nobody_can_answer_can_be_cancelled(tiny_backend, folder):
         batch = over(client, batch_id)
         assert batch.status == "cancelled"
         counts = batch.request_counts
-        assert (counts.completed >= 3, counts.completed + counts.failed) == (True, 30)
+        assert (counts.completed >= 3, counts.completed + counts.failed) == (True, N_LINES)
 
 
 def test_a_batch_whose_time_is_up_has_expired(tiny_backend, folder):
@@ -312,7 +316,7 @@ def test_a_batch_whose_time_is_up_has_expired(tiny_backend, folder):
         assert (batch.status, batch.expires_at) == ("expired", 1000 + 86400)
         missing = rows(client, batch.error_file_id)
         assert {line["error"]["code"] for line in missing} == {"batch_expired"}
-        assert len(missing) + len(rows(client, batch.output_file_id)) == 30
+        assert len(missing) + len(rows(client, batch.output_file_id)) == N_LINES
 
 
 def test_a_damaged_journal_is_the_end_of_its_batch_only(tiny_backend, folder):
