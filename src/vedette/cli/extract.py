@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from vedette.cli.job import (
     JobOptions,
     PathOrStdin,
@@ -12,6 +14,20 @@ from vedette.cli.job import (
 )
 from vedette.cli.red_lines import refuse_red_lines
 from vedette.errors import InputError
+
+
+def asked_schema(schema: str | None, fields: str | None, verbatim: str | None) -> dict[str, Any]:
+    """The schema of --schema or --fields, with what --verbatim marks. Raises `InputError`."""
+    from vedette.cli.schema import read_schema
+    from vedette.tasks.fields import schema_of_fields
+    from vedette.tasks.verbatim import mark_verbatim
+
+    if (schema is None) == (fields is None):
+        raise InputError("extract needs either --schema FILE or --fields LIST")
+    body = read_schema(schema) if schema is not None else schema_of_fields(fields or "")
+    if verbatim:
+        body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
+    return body
 
 
 def extract(
@@ -53,19 +69,12 @@ def extract(
     force
         Go on where the task looks like one that a small model is not to be trusted with.
     """
-    from vedette.cli.schema import read_schema
     from vedette.tables import open_store
     from vedette.tasks.examples import extract_examples
     from vedette.tasks.extract import Extract
-    from vedette.tasks.fields import schema_of_fields
-    from vedette.tasks.verbatim import mark_verbatim
 
     check_paths(paths, extract)
-    if (schema is None) == (fields is None):
-        raise InputError("extract needs either --schema FILE or --fields LIST")
-    body = read_schema(schema) if schema is not None else schema_of_fields(fields or "")
-    if verbatim:
-        body = mark_verbatim(body, [name.strip() for name in verbatim.split(",")])
+    body = asked_schema(schema, fields, verbatim)
     options = options or JobOptions()
     refuse_red_lines([instructions], options, force=force)
     rows = extract_examples(read_text(examples, "examples"), examples) if examples else ()
