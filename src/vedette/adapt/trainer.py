@@ -36,7 +36,7 @@ class Options:
 
     rank: int = 16
     epochs: int = 3
-    batch_rows: int = 8
+    batch_rows: int = 4
     learning_rate: float = 1e-3
     max_minutes: float = 20.0
     length_tokens: int = 512

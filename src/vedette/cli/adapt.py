@@ -40,7 +40,7 @@ class TrainOptions:
     "Rank of the adapter."
     learning_rate: float = 1e-3
     "The most that the learning rate comes to."
-    batch_rows: int = 8
+    batch_rows: int = 4
     "Rows of a step."
     max_minutes: float = 20.0
     "Most minutes of training; what was best by then counts."
