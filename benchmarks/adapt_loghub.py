@@ -30,7 +30,7 @@ from vedette.adapt.trainer import Options
 from vedette.backends.local import LocalBackend, options_of
 from vedette.batch.source import Source
 from vedette.config import load
-from vedette.evaluate.extract import right_values
+from vedette.evaluate.calibrate_extract import values_of
 from vedette.evaluate.rows import labelled_rows, shuffled
 from vedette.tasks.extract import Example, Extract
 
@@ -118,7 +118,7 @@ def measured(args: argparse.Namespace) -> str:
     data.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
     task = Extract(schema=SCHEMA, prompt_schema=False)
     items = shuffled(labelled_rows(Source(paths=(str(data),), columns=("value",))), args.seed)
-    subject = Extracted(task=task, items=items, right=right_values(items, "value", task))
+    subject = Extracted(task=task, items=items, right=values_of(items, "value", task))
     settings = load()
     options = Options(
         epochs=args.epochs,

@@ -1,6 +1,6 @@
 """The gateway before a real llama-server: what stays here, whether it agrees, what leaks.
 
-The larger model labels the calibration rows, `vedette calibrate` finds what the small one may
+The larger model answers the calibration rows, `vedette calibrate` finds what the small one may
 answer, `vedette serve` runs with a gateway, and 300 requests go through it. What was answered here
 is asked of the larger model too, by a route of its own. All that reaches the larger model goes
 through a recorder, and what it recorded is searched for the planted values. The answers are kept
@@ -28,7 +28,15 @@ import uvicorn
 from common import say
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
-from gateway_rows import EXAMPLES, KIND_EXAMPLES, KINDS, LABELLING, LABELS, Row, rows_of
+from gateway_rows import (
+    COPYING,
+    EXAMPLES,
+    LABELS,
+    ORDER,
+    ORDER_EXAMPLES,
+    Row,
+    rows_of,
+)
 from kept import Kept
 
 import vedette
@@ -37,8 +45,8 @@ from vedette.backends.server_process import ServerOptions, ServerProcess
 from vedette.models.locate import locate
 from vedette.serve.run import bind, url_of
 
-N_CALIBRATION = {"ticket": 240}
-N_QUESTION = {"extraction": 45, "open": 45}
+N_TICKETS = 480  # to calibrate on
+N_ORDERS = 160
 N_MIXED = {"ticket": 170, "extraction": 60, "open": 40, "red": 30}
 PRICE = (0.15, 0.60)
 AT_ONCE = 4
@@ -63,11 +71,11 @@ when = "^Label the support ticket"
 labels = "labels.txt"
 examples = "tickets.examples.jsonl"
 thresholds = "tickets.json"
-[gateway.routes.auto.decide.question]
-labels = "kinds.txt"
-examples = "kinds.examples.jsonl"
-thresholds = "kinds.json"
-tiers = {{ extraction = "local" }}
+[[gateway.routes.auto.decide.tasks]]
+extract = "order.schema.json"
+item = '(?s)^{copying}(.*)'
+examples = "orders.examples.jsonl"
+thresholds = "orders.json"
 
 [gateway.routes.up]
 call = ["large"]
@@ -172,13 +180,19 @@ def label_in(text: str) -> str:
     return re.sub(r"[^a-z]", "", text.lower())
 
 
+TASKS = {
+    "tickets": ("classify", "--labels", "labels.txt"),
+    "orders": ("extract", "--schema", "order.schema.json"),
+}
+
+
 def calibrate(work: Path, name: str, small: str, threads: int, alpha: float) -> None:
-    """Thresholds for `NAME.labels.jsonl`, if there are none yet."""
+    """Thresholds for the rows of a task, if there are none yet."""
     if (work / f"{name}.json").exists():
         return
-    labels = "labels.txt" if name == "tickets" else "kinds.txt"
-    command = [sys.executable, "-m", "vedette.cli.main", "calibrate", "classify"]
-    command += ["--data", str(work / f"{name}.labels.jsonl"), "--labels", str(work / labels)]
+    verb, option, file = TASKS[name]
+    command = [sys.executable, "-m", "vedette.cli.main", "calibrate", verb]
+    command += ["--data", str(work / f"{name}.rows.jsonl"), option, str(work / file)]
     command += ["--alpha", str(alpha), "--out", str(work / f"{name}.json"), "--model", small]
     command += ["--threads", str(threads), "--no-tune"]
     command += ["--examples", str(work / f"{name}.examples.jsonl")]
@@ -190,56 +204,69 @@ def calibrate(work: Path, name: str, small: str, threads: int, alpha: float) -> 
         say(f"{name}: no threshold can promise this, so nothing is kept")
 
 
-def write_lines(path: Path, rows: list[dict[str, str]]) -> None:
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
 
 
-def write_labels(path: Path, labels: dict[str, str]) -> None:
-    path.write_text("".join(f"{name}: {about}\n" for name, about in labels.items()))
-
-
-def teach(http: httpx2.Client, rows: list[Row], kept: Kept) -> list[dict[str, str]]:
-    """The tickets with the larger model's labels, which reads them redacted."""
+def teach(http: httpx2.Client, rows: list[Row], kept: Kept) -> None:
+    """The larger model's answers to the rows, which it reads redacted."""
 
     def one(row: Row) -> dict[str, Any]:
-        messages = [
-            {"role": "system", "content": LABELLING},
-            {"role": "user", "content": vedette.redact(row.text).text},
-        ]
+        *before, last = row.body["messages"]
+        messages = [*before, {**last, "content": vedette.redact(row.text).text}]
         return ask(http, {**row.body, "messages": messages}, "large")
 
     left = [row for row in rows if kept.get(row.id) is None]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for row, answer in zip(left, pool.map(one, left), strict=True):
             kept.add(row.id, answer)
-    told = [(row.text, label_in((kept.get(row.id) or {})["text"])) for row in rows]
-    # What is no label cannot be agreed with.
-    return [{"text": text, "label": label} for text, label in told if label in LABELS]
+
+
+def taught_rows(rows: list[Row], kept: Kept) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Tickets with the larger model's label, and orders with its object.
+
+    What is no label cannot be agreed with.
+    """
+    tickets, orders = [], []
+    for row in rows:
+        text = (kept.get(row.id) or {})["text"]
+        if row.kind == "extraction":
+            orders.append({"text": row.text.removeprefix(COPYING), "value": json.loads(text)})
+        elif (label := label_in(text)) in LABELS:
+            tickets.append({"text": row.text, "label": label})
+    return tickets, orders
+
+
+def calibration_rows(arguments: argparse.Namespace) -> list[Row]:
+    """The requests that the larger model answers to calibrate on."""
+    return [*rows_of(1, ticket=arguments.tickets), *rows_of(2, extraction=arguments.orders)]
 
 
 def prepare(arguments: argparse.Namespace, recorder: str) -> None:
-    """Everything that the gateway needs: labels, thresholds, configuration."""
+    """Everything that the gateway needs: labels, a schema, thresholds, configuration."""
     work = arguments.work
-    write_labels(work / "labels.txt", LABELS)
-    write_labels(work / "kinds.txt", KINDS)
-    for name, shown in (("tickets", EXAMPLES), ("kinds", KIND_EXAMPLES)):
-        examples = [{"text": text, "label": label} for text, label in shown]
-        write_lines(work / f"{name}.examples.jsonl", examples)
-    rows = rows_of(1, **N_CALIBRATION)[: arguments.calibration]
+    (work / "labels.txt").write_text(
+        "".join(f"{name}: {about}\n" for name, about in LABELS.items())
+    )
+    (work / "order.schema.json").write_text(json.dumps(ORDER))
+    labelled = [{"text": text, "label": label} for text, label in EXAMPLES]
+    write_lines(work / "tickets.examples.jsonl", labelled)
+    filled = [{"text": text, "value": value} for text, value in ORDER_EXAMPLES]
+    write_lines(work / "orders.examples.jsonl", filled)
+    rows = calibration_rows(arguments)
     taught = Kept(work / "taught.jsonl", {"large": arguments.large})
     with httpx2.Client(base_url=recorder, timeout=300, trust_env=False) as http:
-        write_lines(work / "tickets.labels.jsonl", teach(http, rows, taught))
-    asked = [
-        {"text": row.text, "label": "extraction" if row.kind == "extraction" else "writing"}
-        for row in rows_of(2, **N_QUESTION)
-    ]
-    write_lines(work / "kinds.labels.jsonl", asked)
-    say(f"labelled {len(rows)} tickets")
+        teach(http, rows, taught)
+    tickets, orders = taught_rows(rows, taught)
+    write_lines(work / "tickets.rows.jsonl", tickets)
+    write_lines(work / "orders.rows.jsonl", orders)
+    say(f"taught {len(tickets)} of {arguments.tickets} tickets, {len(orders)} orders")
     (work / "vedette.toml").write_text("")
-    for name in ("tickets", "kinds"):
+    for name in TASKS:
         calibrate(work, name, arguments.small, arguments.threads, arguments.alpha)
     say("calibrated")
-    (work / "vedette.toml").write_text(CONFIG.format(recorder=recorder, price=PRICE))
+    config = CONFIG.format(recorder=recorder, price=PRICE, copying=COPYING)
+    (work / "vedette.toml").write_text(config)
 
 
 def run(arguments: argparse.Namespace, url: str, rows: list[Row]) -> None:
@@ -338,7 +365,8 @@ def main() -> int:
     parser.add_argument("--small", default="qwen2.5-coder-0.5b")
     parser.add_argument("--large", default="qwen2.5-coder-1.5b")
     parser.add_argument("--alpha", type=float, default=0.05)
-    parser.add_argument("--calibration", type=int, default=240, help="tickets to calibrate on")
+    parser.add_argument("--tickets", type=int, default=N_TICKETS, help="to calibrate on")
+    parser.add_argument("--orders", type=int, default=N_ORDERS, help="to calibrate on")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--report", action="store_true", help="only tell what is kept in --work")
     arguments = parser.parse_args()
@@ -350,8 +378,8 @@ def main() -> int:
     answers = {row.id: found for row in rows if (found := kept.get(row.id)) is not None}
     rows = [row for row in rows if row.id in answers]
     recorded = (work / "recorded.jsonl").read_text("utf-8")
-    calibrating = rows_of(1, **N_CALIBRATION)
-    leaked = [value for row in calibrating for value in row.planted if value in recorded]
+    calibrating = [value for row in calibration_rows(arguments) for value in row.planted]
+    leaked = [value for value in calibrating if value in recorded]
     print("\n".join([*report(rows, answers, recorded), f"of the calibration rows: {len(leaked)}"]))
     print(killed)
     return 0

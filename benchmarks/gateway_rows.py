@@ -40,31 +40,21 @@ EXAMPLES = (
     ("无法登录，密码不对。 You can reach me at wu@example.com.", "login"),
     ("东西很好，谢谢！ My phone is +49 170 3334445.", "praise"),
 )
-KINDS = {
-    "extraction": "copy the order number and the city out of a message",
-    "writing": "write a text: a reply, a poem, a slogan, an explanation",
+COPYING = "Copy the order number and the city: "
+ORDER = {
+    "type": "object",
+    "properties": {"order": {"type": "string"}, "city": {"type": "string"}},
+    "required": ["order", "city"],
+    "additionalProperties": False,
 }
-KIND_EXAMPLES = (
-    ("Copy the order number and the city: R-1212 is on its way to Bonn.", "extraction"),
-    ("Write a short note to the driver.", "writing"),
+FORM = {"type": "json_schema", "json_schema": {"name": "order", "schema": ORDER}}
+ORDER_EXAMPLES = (
+    ("R-1212 is on its way to Bonn.", {"order": "R-1212", "city": "Bonn"}),
     (
-        "Copy the order number and the city: In Nice nobody has seen R-3434. Mail: a@b.de",
-        "extraction",
+        "In Nice nobody has seen R-3434. Mail: a@example.com",
+        {"order": "R-3434", "city": "Nice"},
     ),
-    ("Write a slogan for a shop. Call +49 170 5556667.", "writing"),
 )
-FORM = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "order",
-        "schema": {
-            "type": "object",
-            "properties": {"order": {"type": "string"}, "city": {"type": "string"}},
-            "required": ["order", "city"],
-            "additionalProperties": False,
-        },
-    },
-}
 
 TICKETS = {
     "delivery": (
@@ -218,7 +208,7 @@ def extraction(rng: random.Random, number: int) -> Row:
     paper, make = rng.choice(PAPERS)
     value = make(rng)
     message = rng.choice(MESSAGES).format(order=order, city=city)
-    text = f"Copy the order number and the city: {message} {paper.format(value)}"
+    text = f"{COPYING}{message} {paper.format(value)}"
     body = {
         "messages": [{"role": "user", "content": text}],
         "response_format": FORM,

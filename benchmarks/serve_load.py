@@ -40,6 +40,7 @@ from vedette.backends.find_server import find_server
 from vedette.backends.local import LocalBackend, options_of
 from vedette.backends.server_process import ServerOptions, ServerProcess
 from vedette.config import load as load_settings
+from vedette.engine.admission import MOST_PASSED
 from vedette.models.locate import locate
 from vedette.types import Message, Prompt, Request
 
@@ -175,9 +176,18 @@ def _ms(value: float) -> str:
 
 
 async def drive(
-    server: Server, n_clients: int, seconds: float, max_tokens: int, *, n_requests: int = 0
+    server: Server,
+    n_clients: int,
+    seconds: float,
+    max_tokens: int,
+    *,
+    n_requests: int = 0,
+    turn: int = 0,
 ) -> Tally:
-    """Clients that ask as fast as they are answered, for a time or for so many requests."""
+    """Clients that ask as fast as they are answered, for a time or for so many requests.
+
+    No text is asked in two turns: a llama-server keeps all prompts that it has read.
+    """
     texts = lines()
     tally = Tally()
     limits = httpx2.Limits(max_connections=n_clients, max_keepalive_connections=n_clients)
@@ -185,7 +195,7 @@ async def drive(
 
     async def ask(http: httpx2.AsyncClient, client: int) -> None:
         while time.perf_counter() < end and (not n_requests or len(tally.sent) < n_requests):
-            text = f"{texts[len(tally.sent) % len(texts)]} #{len(tally.sent)}"
+            text = f"{turn}.{len(tally.sent)} {texts[len(tally.sent) % len(texts)]}"
             sent = time.perf_counter()
             tally.sent.append(sent)
             index = len(tally.sent) - 1
@@ -207,7 +217,8 @@ async def drive(
 def overtaken(tally: Tally, width: int) -> int:
     """Answers that came before those to `width` or more requests that had been sent earlier.
 
-    As many as are answered at once end in any order; beyond that, who comes first is first.
+    As many as are answered at once end in any order, and one that waits is passed over by at most
+    `MOST_PASSED` others that share more with what is in the cache.
     """
     found = 0
     for i, answered in enumerate(tally.answered):
@@ -218,7 +229,7 @@ def overtaken(tally: Tally, width: int) -> int:
 
 def under_load(model: str, n_clients: int, seconds: float, max_tokens: int) -> tuple[str, bool]:
     """Errors, order and memory with many clients at once."""
-    width = load_settings().width
+    width = load_settings().width + MOST_PASSED
     with vedette_server(model, "--max-requests", str(n_clients)) as server:
         process = psutil.Process(server.pid)
         asyncio.run(drive(server, n_clients, 3, max_tokens))
@@ -257,7 +268,7 @@ def against_peer(
         for turn in range(turns):
             for name, server in sorted(sides.items(), reverse=bool(turn % 2)):
                 began = time.perf_counter()
-                tally = asyncio.run(drive(server, n_clients, seconds, max_tokens))
+                tally = asyncio.run(drive(server, n_clients, seconds, max_tokens, turn=turn + 1))
                 took = time.perf_counter() - began
                 rates[name].append(tally.statuses[200] / took)
                 tokens[name].append(tally.tokens / took)
@@ -276,7 +287,8 @@ def memory(model: str, n_requests: int, n_clients: int) -> tuple[str, bool]:
         process = psutil.Process(server.pid)
         part = max(1, n_requests // 10)
         for i in range(10):
-            tally = asyncio.run(drive(server, n_clients, 3600, 2, n_requests=part))
+            wave = drive(server, n_clients, 3600, 2, n_requests=part, turn=i)
+            tally = asyncio.run(wave)
             held.append(process.memory_info().rss / 1e6)
             rows.append((str((i + 1) * part), f"{held[-1]:.1f}"))
             if set(tally.statuses) - {200}:

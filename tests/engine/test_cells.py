@@ -21,9 +21,11 @@ SPARE_IDS = 2
 class FakeContext:
     """Counts physical cells as a unified cache does: shared ones once."""
 
-    def __init__(self, *, drops_suffix: bool = True, cells: int = CAPACITY) -> None:
+    def __init__(
+        self, *, drops_suffix: bool = True, cells: int = CAPACITY, n_seq: int = N_SEQ
+    ) -> None:
         self.cells = cells
-        self.spec = SimpleNamespace(n_seq=N_SEQ)
+        self.spec = SimpleNamespace(n_seq=n_seq)
         self.drops_suffix = drops_suffix
         self._next = 0
         self.held: dict[int, list[int]] = {}
@@ -387,3 +389,43 @@ def test_a_growing_thread_takes_no_id_for_each_of_its_lengths(large: FakeContext
         assert cells.n_free_ids >= N_SEQ - 4
     cells.finish(before)
     assert cells.covers(head)
+
+
+def chat(cells: Cells, context: FakeContext, prompt: list[int], answer: list[int]) -> list[int]:
+    """Answer a chat, and keep it in case it goes on."""
+    start = cells.start(prompt[:-1], len(prompt) + len(answer), SPARE_IDS)
+    assert start is not None
+    context.grow(start.seq_id, len(prompt) + len(answer) - start.n_cached)
+    cells.read(start.seq_id, prompt[:-1])
+    cells.finish(start, prompt + answer)
+    return prompt + answer
+
+
+def test_chats_that_do_not_go_on_are_kept_in_ever_fewer_cells_until_one_does() -> None:
+    context = FakeContext(cells=8192, n_seq=64)
+    cells = Cells(context, idle_cells=2048)
+    chats = [chat(cells, context, [number] * 100, [0] * 28) for number in range(1, 40)]
+    assert cells.kept_cells == 3 * 128  # LEAST_CELLS, and the one that ended last
+    chat(cells, context, [*chats[-1], *[7] * 50], [0] * 28)  # this one goes on
+    for number in range(100, 110):
+        chat(cells, context, [number] * 100, [0] * 28)
+    assert cells.kept_cells > 1024
+
+
+def test_a_chat_that_goes_on_after_it_was_let_go_has_more_kept() -> None:
+    context = FakeContext(cells=8192, n_seq=64)
+    cells = Cells(context, idle_cells=2048)
+    chats = [chat(cells, context, [number] * 100, [0] * 28) for number in range(1, 40)]
+    assert cells.n_known(chats[-10]) == 0
+    chat(cells, context, [*chats[-10], *[7] * 50], [0] * 28)
+    for number in range(100, 110):
+        chat(cells, context, [number] * 100, [0] * 28)
+    assert cells.kept_cells > 1024
+
+
+def test_a_common_beginning_alone_is_no_chat_that_goes_on() -> None:
+    context = FakeContext(cells=8192, n_seq=64)
+    cells = Cells(context, idle_cells=2048)
+    for number in range(1, 60):
+        chat(cells, context, [9] * 60 + [number] * 40, [0] * 28)
+    assert cells.kept_cells <= 4 * 128

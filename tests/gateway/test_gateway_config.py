@@ -143,7 +143,7 @@ START = (
         (START + "redact = { kinds = ['emial'] }", InputError, "no kind 'emial'"),
         (START + "guard = { policies = ['jailbrake'] }", InputError, "no policy 'jailbrake'"),
         (START + "redact = { patterns = 'none.toml' }", FileError, "none.toml"),
-        (START + TASK, InputError, "decide.tasks.0 must have ask or labels"),
+        (START + TASK, InputError, "decide.tasks.0 must have one of ask, labels and"),
         (START + TASK + "labels = ['a', 'b']", CapabilityMissing, "can score choices"),
         (START + "match = 'small'", InputError, "answers to small, which is the served model"),
     ],

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 from batching import as_jsonl, chat_line
+from gatewayed import gatewayed, tier
 from served import served
+from upstreams import upstream
 
 from vedette.serve.app import create_app
 from vedette.serve.file_store import FileStore
@@ -211,3 +213,21 @@ def test_a_server_with_a_key_asks_for_it_once(browser, tiny_backend):
         tab.wait_for_selector("#state.good")
         assert tab.locator("dialog").count() == 0
         tab.close()
+
+
+def test_the_ledger_tells_what_was_asked_here_and_there(
+    browser, tiny_backend, tmp_path, monkeypatch
+):
+    with upstream() as large:
+        text = tier(large, price=[1.0, 2.0]) + '[gateway.routes.auto]\ncall = ["large"]\n'
+        with gatewayed(tmp_path, monkeypatch, tiny_backend, text) as on:
+            assert on.ask("hello").status_code == 200
+            tab = browser.new_page(locale="en-GB")
+            tab.set_default_timeout(WAIT_MS)
+            tab.goto(f"{on.url}/#ledger")
+            tab.locator("main table").first.wait_for()
+            told = tab.locator("main").inner_text()
+            assert "large" in told
+            assert "auto" in told
+            assert "0.00006" in told  # 40 tokens at 1 and 10 at 2 of a million
+            tab.close()

@@ -120,3 +120,14 @@ def test_interrupted_it_goes_on_with_the_same_command(variables, tiny_full, tmp_
     results = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [line["custom_id"] for line in results] == names
     assert {one["id"] for one in kept} <= {line["id"] for line in results}
+
+
+@pytest.mark.parametrize("content", [b"", b"\n  \n"])
+def test_a_file_without_lines_is_refused(variables, monkeypatch, tmp_path, capfd, content):
+    monkeypatch.setattr("vedette.cli.run_batch.open_backend", None)
+    (tmp_path / "in.jsonl").write_bytes(content)
+    assert run(["run-batch", str(tmp_path / "in.jsonl"), "--out", str(tmp_path / "o.jsonl")]) == 2
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1
+    assert f"the input file {tmp_path / 'in.jsonl'} has no lines" in told
+    assert not (tmp_path / "o.jsonl").exists()

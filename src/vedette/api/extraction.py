@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from vedette.errors import ConstraintFailed, InputError
 from vedette.tasks.extract import Example
 from vedette.tasks.extract import Extract as ExtractTask
+from vedette.tasks.extract_thresholds import read_extract_thresholds
 from vedette.types import Json
 
 from .engine import Schema, schema_of
@@ -27,14 +28,20 @@ def Extract(
     instructions: str = "",
     max_tokens: int | None = None,
     prompt_schema: bool = True,
+    thresholds: str | None = None,
 ) -> ExtractTask:
-    """The extract task, for `map`. `schema`: a JSON Schema, a pydantic model, or a field list."""
+    """The extract task, for `map`. `schema`: a JSON Schema, a pydantic model, or a field list.
+
+    `thresholds`: a file that `vedette calibrate extract` wrote; each answer's `extra` then has its
+    `confidence` and `keep`.
+    """
     return ExtractTask(
         schema=schema_of(schema),
         examples=tuple(Example(text, value) for text, value in examples),
         instructions=instructions,
         max_tokens=max_tokens,
         prompt_schema=prompt_schema,
+        thresholds=read_extract_thresholds(thresholds) if thresholds is not None else None,
     )
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from cyclopts import App, Parameter
 
+from vedette.cli.calibrate_extract import ObjectRows
 from vedette.cli.console import complain, note, print_json, print_table
 from vedette.cli.eval import RowOptions
 from vedette.cli.eval_decide import AskedRows
-from vedette.cli.eval_extract import ValueRows
 from vedette.cli.labelled_rows import LabelledRows
 from vedette.cli.report_output import check_file
 from vedette.errors import InputError
@@ -50,7 +50,7 @@ class TrainOptions:
 
 @app.command(name="extract", help="Rows with the object that is right.")
 def adapt_extract(
-    data: str, *, out: str, rows: ValueRows | None = None, train: TrainOptions | None = None
+    data: str, *, out: str, rows: ObjectRows | None = None, train: TrainOptions | None = None
 ) -> int:
     """Train a model on rows whose right object is known.
 
@@ -63,7 +63,7 @@ def adapt_extract(
     """
     from vedette.adapt.subjects import Extracted
 
-    rows = rows or ValueRows()
+    rows = rows or ObjectRows()
     task = rows.task()
     items, right = rows.rows(data, task)
     return _adapt(Extracted(task=task, items=items, right=right), data, out, rows, train)

@@ -2,67 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
+from vedette.cli.calibrate_extract import ObjectRows
 from vedette.cli.console import print_json, print_table
-from vedette.cli.extract import asked_schema
-from vedette.cli.job import read_text
-from vedette.cli.labelled_rows import LabelledRows
 from vedette.cli.report_output import SHOWN_WRONG, teller
 
 if TYPE_CHECKING:
     from vedette.evaluate.extract import ExtractReport
-    from vedette.tasks.extract import Extract
-    from vedette.types import Item, Json
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ValueRows(LabelledRows):
-    """Rows with the object that is right, and the extraction."""
-
-    schema: str | None = None
-    "A file with a JSON Schema."
-    fields: str | None = None
-    "Instead of --schema, as for extract."
-    verbatim: str | None = None
-    "Names of top-level fields whose value must be copied from the text, separated by commas."
-    value_field: str = "value"
-    "Field that holds the right object."
-    examples: str | None = None
-    "A JSONL file of rows with right answers, shown to the model before the item."
-    max_tokens: int | None = None
-    "Most tokens of an answer; by default what the schema can need."
-    prompt_schema: bool = True
-    "Show the schema to the model; --prompt-schema=false leaves it out, for fine-tuned models."
-
-    def task(self) -> Extract:
-        """The extraction that these rows are for. Raises `InputError` without a schema."""
-        from vedette.tasks.examples import extract_examples
-        from vedette.tasks.extract import Extract
-
-        shown = self.examples
-        return Extract(
-            schema=asked_schema(self.schema, self.fields, self.verbatim),
-            examples=extract_examples(read_text(shown, "examples"), shown) if shown else (),
-            instructions=self.instructions,
-            max_tokens=self.max_tokens,
-            prompt_schema=self.prompt_schema,
-        )
-
-    def rows(self, data: str, task: Extract) -> tuple[list[Item], list[Json]]:
-        """The rows in a random order, and the right object of each."""
-        from vedette.evaluate.extract import right_values
-
-        items = self.chosen(self.source(data, (self.value_field,)))
-        return items, right_values(items, self.value_field, task)
-
-
-def evaluate(*, data: str, rows: ValueRows | None = None) -> int:
+def evaluate(*, data: str, rows: ObjectRows | None = None) -> int:
     """Extract from rows whose right object is known, and report how good the answers are.
 
     Parameters
@@ -72,7 +23,7 @@ def evaluate(*, data: str, rows: ValueRows | None = None) -> int:
     """
     from vedette.evaluate.extract import evaluate_extract
 
-    rows = rows or ValueRows()
+    rows = rows or ObjectRows()
     task = rows.task()
     items, right = rows.rows(data, task)
     with rows.opened() as backend:

@@ -16,3 +16,6 @@ calibrate_app.command("vedette.cli.eval:calibrate", name="classify", help="Label
 calibrate_app.command(
     "vedette.cli.eval_decide:calibrate", name="decide", help="Answers to closed questions."
 )
+calibrate_app.command(
+    "vedette.cli.calibrate_extract:calibrate", name="extract", help="Objects out of texts."
+)

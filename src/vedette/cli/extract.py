@@ -39,6 +39,7 @@ def extract(
     instructions: str = "",
     max_tokens: int | None = None,
     prompt_schema: bool = True,
+    thresholds: str | None = None,
     into: str | None = None,
     force: bool = False,
     options: JobOptions | None = None,
@@ -63,6 +64,8 @@ def extract(
         Most tokens of an answer; by default what the schema can need.
     prompt_schema
         Show the schema to the model; --prompt-schema=false leaves it out, for fine-tuned models.
+    thresholds
+        A file that vedette calibrate extract wrote: each line then has its confidence and keep.
     into
         A table for the answers, its columns typed by the schema: sqlite:///FILE?table=NAME or
         postgresql+psycopg://USER@HOST/NAME?table=NAME. Without --out there are no result lines.
@@ -72,6 +75,7 @@ def extract(
     from vedette.tables import open_store
     from vedette.tasks.examples import extract_examples
     from vedette.tasks.extract import Extract
+    from vedette.tasks.extract_thresholds import read_extract_thresholds
 
     check_paths(paths, extract)
     body = asked_schema(schema, fields, verbatim)
@@ -84,6 +88,7 @@ def extract(
         instructions=instructions,
         max_tokens=max_tokens,
         prompt_schema=prompt_schema,
+        thresholds=read_extract_thresholds(thresholds) if thresholds is not None else None,
     )
     if into is None or options.show_prompt:
         return run_job(task, paths, options)

@@ -30,11 +30,11 @@ def refuse_red_lines(
     try:
         check_tasks(tasks, has_input=has_input)
     except RedLine:
-        if _is_small(settings_of(options)):
+        if is_small(settings_of(options)):
             raise
 
 
-def _is_small(settings: Settings) -> bool:
+def is_small(settings: Settings) -> bool:
     """Whether the model is a small one. A server that somebody else runs may have one of any size.
 
     One that is still to be fetched counts as small.

@@ -11,6 +11,8 @@ from vedette.cli.console import note, print_json, print_table
 from vedette.errors import FileError
 
 if TYPE_CHECKING:
+    from vedette.decide.calibration import Promise
+    from vedette.decide.risk import Threshold
     from vedette.evaluate.report import Report
     from vedette.tasks.calibrations import Calibrations
 
@@ -91,19 +93,24 @@ def write_thresholds(found: Calibrations, out: str, *, as_json: bool) -> None:
         _tell_thresholds(found, out)
 
 
+def tell_threshold(what: str, limit: Threshold | None, promise: Promise) -> None:
+    """From where on what answers are kept, and what is promised of them."""
+    told = f"at most {promise.alpha:.1%} wrong, {1 - promise.delta:.0%} sure"
+    if limit is None:
+        print(f"{what}: no threshold can promise {told}; nothing would be kept")
+    else:
+        print(
+            f"{what}: kept over {limit.above:.3f}, {limit.coverage:.1%} of the rows "
+            f"({limit.n_wrong} of {limit.n_kept} wrong); {told}"
+        )
+
+
 def _tell_thresholds(found: Calibrations, out: str) -> None:
     """What is kept of the answers to each question."""
     for name, one in found.questions.items():
-        promise = f"at most {one.promise.alpha:.1%} wrong, {1 - one.promise.delta:.0%} sure"
         limits = one.by_choice if one.by_choice is not None else {name: one.threshold}
         for what, limit in limits.items():
-            if limit is None:
-                print(f"{what}: no threshold can promise {promise}; nothing would be kept")
-            else:
-                print(
-                    f"{what}: kept over {limit.above:.3f}, {limit.coverage:.1%} of the rows "
-                    f"({limit.n_wrong} of {limit.n_kept} wrong); {promise}"
-                )
+            tell_threshold(what, limit, one.promise)
         print(f"{name}: temperature {one.temperature:.2f}, {one.n_rows:,} rows")
     print(f"written to {out}")
     sys.stdout.flush()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from vedette.cli.console import note
 from vedette.cli.job import open_backend
+from vedette.cli.red_lines import is_small
 from vedette.config import SERVE_API_KEY_VARIABLE, Settings, load, section
 from vedette.errors import CapabilityMissing, FileError, InputError
 
@@ -137,6 +138,7 @@ def serve(
                 deadline_s=settings.timeout_s,
                 personas=parse_personas(settings.lora),
                 adapters_dir=settings.adapters_dir,
+                red_lines=is_small(settings),
             )
             if table is not None:
                 from vedette.gateway.open import open_gateway

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 
+from .holder import Holder, Start
+from .idle import IdleLimit
 from .llama.adapter import NO_ADAPTERS, Adapter, AdapterSet
 from .llama.context import Context
 from .past import Past
@@ -12,36 +13,6 @@ from .prefix import Match, PrefixTree
 
 WORTH_TOKENS = 32
 """A beginning that nobody has declared to be shared is worth an id from so many tokens on."""
-
-
-@dataclass(slots=True)
-class _Holder:
-    """A sequence id's cells: those of `source` up to `base`, and from there on its own.
-
-    `n_tokens` is what a kept one holds, and what a live one may come to hold. `users` stand on
-    its own cells. Others are known to begin with its first `n_common` tokens. All of it was
-    computed under `adapters`, and so was what it stands on.
-    """
-
-    n_tokens: int
-    base: int = 0
-    source: int | None = None
-    users: int = 0
-    n_common: int = 0
-    adapters: AdapterSet = NO_ADAPTERS
-
-    @property
-    def n_own(self) -> int:
-        """Cells that no source holds for it."""
-        return max(0, self.n_tokens - self.base)
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A sequence id, and how many of its leading tokens are in the cache already."""
-
-    seq_id: int
-    n_cached: int
 
 
 class Cells:
@@ -66,11 +37,12 @@ class Cells:
         self._sharing = sharing
         self._undeclared = undeclared
         self._idle_limit = idle_cells
+        self._chat_limit = IdleLimit(idle_cells)
         self._free_ids = list(range(context.spec.n_seq - 1, -1, -1))
         self._tree = PrefixTree()
         self._past = Past()
-        self._kept: OrderedDict[int, _Holder] = OrderedDict()  # least recently used first
-        self._live: dict[int, _Holder] = {}
+        self._kept: OrderedDict[int, Holder] = OrderedDict()  # least recently used first
+        self._live: dict[int, Holder] = {}
 
     @property
     def shares(self) -> bool:
@@ -129,15 +101,20 @@ class Cells:
                 return None
         seq_id = self._free_ids.pop()
         source_id = match.owner if match else None
-        own = _Holder(n_total, n_cached, source_id, adapters=adapters)
+        own = Holder(n_total, n_cached, source_id, adapters=adapters)
         self._live[seq_id] = own
         if match:
             source = self._holder(match.owner)
             source.n_common = max(source.n_common, n_cached)
+            if source.n_prompt and n_cached >= source.n_prompt:
+                source.n_prompt = 0  # not kept in vain
+                self._chat_limit.gone_on()
             self._context.share(match.owner, seq_id, n_cached)
         if self.shares_live:
-            n_past = self._past.n_common(tokens, adapters)
-            own.n_common = n_past if n_past - n_cached >= WORTH_TOKENS else 0
+            past = self._past.common(tokens, adapters)
+            own.n_common = past.n_tokens if past.n_tokens - n_cached >= WORTH_TOKENS else 0
+            if past.goes_on and own.n_common:
+                self._chat_limit.gone_on()
         self._trim()
         return Start(seq_id, n_cached)
 
@@ -167,7 +144,7 @@ class Cells:
             owner, n_tokens = holder.source, min(n_tokens, holder.base)
         return None
 
-    def _holder(self, seq_id: int) -> _Holder:
+    def _holder(self, seq_id: int) -> Holder:
         return self._kept.get(seq_id) or self._live[seq_id]
 
     def _touch(self, owner: int | None) -> None:
@@ -205,7 +182,7 @@ class Cells:
         kept_id = self._free_ids.pop()
         self._context.share(seq_id, kept_id, len(tokens))
         self._tree.insert(kept_id, tokens, live.adapters)
-        self._kept[kept_id] = _Holder(len(tokens), adapters=live.adapters)
+        self._kept[kept_id] = Holder(len(tokens), adapters=live.adapters)
         if self.shares_live:
             # From now on it stands on what is kept, as all that come after it.
             self._leave(live)
@@ -225,6 +202,7 @@ class Cells:
             self._leave(own)
         if keep and self._sharing and not self.covers(keep, own.adapters):
             kept = keep
+            own.n_prompt = len(offered)
         elif own.users or own.n_common - own.base >= WORTH_TOKENS:
             kept = offered[: own.n_common]
         else:
@@ -239,7 +217,7 @@ class Cells:
         self._leave(own)
         self.release_id(seq_id)
 
-    def _retain(self, seq_id: int, own: _Holder, tokens: list[int]) -> None:
+    def _retain(self, seq_id: int, own: Holder, tokens: list[int]) -> None:
         own.n_tokens = len(tokens)
         own.base = min(own.base, own.n_tokens)
         self._tree.insert(seq_id, tokens, own.adapters)
@@ -248,7 +226,7 @@ class Cells:
         self._kept[seq_id] = own
         self._absorb(own)
 
-    def _absorb(self, own: _Holder) -> None:
+    def _absorb(self, own: Holder) -> None:
         """Take over the link of a chain on which only this one stands, as a whole.
 
         A growing thread would else hold an id for each of its lengths. The first link stays: it
@@ -263,7 +241,7 @@ class Cells:
         self._tree.remove(taken)
         self.release_id(taken)
 
-    def _leave(self, own: _Holder) -> None:
+    def _leave(self, own: Holder) -> None:
         """Stand on its source no longer."""
         if own.source is not None:
             self._holder(own.source).users -= 1
@@ -292,15 +270,20 @@ class Cells:
                 return False
         return True
 
-    def _evict_one(self) -> bool:
-        victim = next((seq_id for seq_id, kept in self._kept.items() if kept.users == 0), None)
+    def _evict_one(self, *, chats_only: bool = False) -> bool:
+        idle = (i for i, kept in self._kept.items() if not kept.users)
+        victim = next((i for i in idle if self._kept[i].n_prompt or not chats_only), None)
         if victim is None:
             return False
         self._evict(victim)
         return True
 
     def _evict(self, seq_id: int) -> None:
-        self._leave(self._kept.pop(seq_id))
+        going = self._kept.pop(seq_id)
+        if going.n_prompt:
+            self._chat_limit.in_vain()
+            self._past.add(self._tree.tokens_of(seq_id), going.adapters, going.n_prompt)
+        self._leave(going)
         self._tree.remove(seq_id)
         self.release_id(seq_id)
 
@@ -308,3 +291,10 @@ class Cells:
         while self.kept_cells > self._idle_limit and len(self._kept) > 1:
             if not self._evict_one():
                 return
+        while self._chat_cells > self._chat_limit.cells and len(self._kept) > 1:
+            if not self._evict_one(chats_only=True):
+                return
+
+    @property
+    def _chat_cells(self) -> int:
+        return sum(kept.n_own for kept in self._kept.values() if kept.n_prompt)

@@ -21,9 +21,9 @@ from vedette.errors import (
 )
 
 from .admission import LOOKED_AT, has_place, next_of
-from .cells import Start
 from .errands import Errands
 from .generate import Generation
+from .holder import Start
 from .llama.model import Model
 from .options import EngineOptions
 from .plan import Slice, plan

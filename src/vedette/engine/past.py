@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
+from dataclasses import dataclass
 from itertools import count
 
 from .prefix import PrefixTree
 
 N_PROMPTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """With how many tokens a prompt begins as a past one did, and whether it is its chat's next."""
+
+    n_tokens: int = 0
+    goes_on: bool = False
 
 
 class Past:
@@ -22,16 +31,23 @@ class Past:
         self._tree = PrefixTree()
         self._numbers = count()
         self._held: deque[int] = deque()
+        self._asked_with: dict[int, int] = {}
 
-    def add(self, tokens: list[int], space: Hashable) -> None:
-        """Remember a prompt, and forget the oldest."""
+    def add(self, tokens: list[int], space: Hashable, n_prompt: int = 0) -> None:
+        """Remember a prompt, or a chat that was asked with `n_prompt`, and forget the oldest."""
         if len(self._held) == N_PROMPTS:
-            self._tree.remove(self._held.popleft())
+            oldest = self._held.popleft()
+            self._tree.remove(oldest)
+            del self._asked_with[oldest]
         number = next(self._numbers)
         self._tree.insert(number, tokens, space)
         self._held.append(number)
+        self._asked_with[number] = n_prompt
 
-    def n_common(self, tokens: list[int], space: Hashable) -> int:
-        """With how many leading tokens of these one of them began, in the same space."""
+    def common(self, tokens: list[int], space: Hashable) -> Common:
+        """How these tokens begin as one of them did, in the same space."""
         match = self._tree.longest(tokens, space)
-        return match.n_tokens if match else 0
+        if match is None:
+            return Common()
+        n_prompt = self._asked_with[match.owner]
+        return Common(match.n_tokens, 0 < n_prompt <= match.n_tokens)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vedette.types import Timings, Usage
 
-from .cells import Start
+from .holder import Start
 from .llama.adapter import NO_ADAPTERS, AdapterSet
 
 

@@ -6,14 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import jsonschema_rs
-
 from vedette.backends.base import Backend
 from vedette.batch.answers import answers
-from vedette.errors import InputError, VedetteError
+from vedette.errors import VedetteError
 from vedette.tasks.extract import Extract
 from vedette.types import Item, Json, Usage
 
+from .calibrate_extract import is_same
 from .report import MOST_WRONG
 from .run import SHOWN_CHARACTERS, Tell
 
@@ -90,21 +89,6 @@ class ExtractReport:
         }
 
 
-def right_values(items: Sequence[Item], column: str, task: Extract) -> list[Json]:
-    """The right answer of each row. Raises `InputError` for one that does not fit the schema."""
-    validator = jsonschema_rs.validator_for(task.schema, validate_formats=True)
-    values = []
-    for item in items:
-        value = item.columns[column]
-        fault = next(validator.iter_errors(value), None)
-        if fault is not None:
-            raise InputError(
-                f"row {item.id}: its {column} does not fit the schema: {fault.message}"
-            )
-        values.append(value)
-    return values
-
-
 def evaluate_extract(
     task: Extract,
     items: Sequence[Item],
@@ -140,14 +124,3 @@ def evaluate_extract(
         seconds=time.perf_counter() - started,
         usage=usage,
     )
-
-
-def is_same(one: Json, other: Json) -> bool:
-    """Whether two values are the same JSON: 1 is 1.0, but not true; names have no order."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return one == other

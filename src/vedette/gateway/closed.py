@@ -15,8 +15,9 @@ from vedette.tasks.classify import Classify
 from vedette.tasks.decide import Decide
 from vedette.tasks.examples import label_examples
 from vedette.tasks.gate import GatedClassify, GatedDecide, Subject, Verdict
-from vedette.types import Item, Usage
+from vedette.types import Item, Json, Usage
 
+from .choice import NOT_ASKED, unsure
 from .paths import beside, text_beside
 from .tables import ClosedTable
 
@@ -30,10 +31,10 @@ class Told:
 
     @property
     def reason(self) -> str:
-        """Why it is kept or not, as a code."""
+        """Why it is not kept, as a code."""
         if self.verdict is None:
-            return "not-asked"
-        return f"{'kept' if self.verdict.keep else 'unsure'}:{self.verdict.confidence:.2f}"
+            return NOT_ASKED
+        return unsure(self.verdict.confidence)
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Closed:
 
     subject: Subject
     backend: Backend
+
+    @property
+    def identity(self) -> Json:
+        """What its answers depend on."""
+        return self.subject.task.identity
 
     @property
     def answers(self) -> tuple[str, ...]:

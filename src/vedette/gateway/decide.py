@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jsonschema_rs
 import orjson
@@ -17,21 +17,14 @@ from vedette.errors import InputError
 from vedette.tasks.prompt_data import fill
 from vedette.tasks.red_lines.rules import read, split_input
 from vedette.tasks.red_lines.verdict import judge
-from vedette.types import Json, Usage
+from vedette.types import Json
 
+from .asked import asked_item
+from .choice import Choice, kept
 from .closed import Closed, open_closed
-from .messages import is_plain, last_user_text, text_of, texts_by
-from .tables import LOCAL, UP, DecideTable, TaskTable
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A tier's name, or `up` for the first that is called. `text` is an answer that is there."""
-
-    tier: str
-    reason: str
-    text: str | None = None
-    usage: Usage = field(default_factory=Usage)
+from .extraction import Extraction, open_extraction
+from .messages import last_user_text, text_of, texts_by
+from .tables import UP, DecideTable, TaskTable
 
 
 @dataclass(frozen=True)
@@ -43,27 +36,39 @@ class ClosedTask:
     item: re.Pattern[str] | None
     reply: str
 
+    @property
+    def identity(self) -> Json:
+        """What its answers depend on."""
+        return self.closed.identity
+
     def item_of(self, body: Mapping[str, Any]) -> str | None:
         """What the question is about; None for a request that does not ask it."""
-        told = "\n".join(texts_by(body, instructing=True))
-        if not is_plain(body) or not self.when.search(told):
-            return None
-        text = last_user_text(body)
-        if self.item is None:
-            return text
-        found = self.item.search(text)
-        return found[1] if found else None
+        return asked_item(body, self.when, self.item)
+
+    def answered(self, item: str, body: Mapping[str, Any]) -> Choice:
+        """The label, or that the request goes up. Raises what the local model raises."""
+        told = self.closed.ask(item)
+        if told.verdict is None or not told.verdict.keep:
+            return Choice(UP, told.reason, usage=told.usage)
+        text = fill(self.reply, label=told.verdict.said)
+        if not _has_form(text, body.get("response_format")):
+            return Choice(UP, "form", usage=told.usage)
+        return kept(text, told.verdict.confidence, told.usage)
+
+
+LocalTask: TypeAlias = ClosedTask | Extraction
+"""What the local model may answer by itself."""
 
 
 @dataclass(frozen=True)
 class Decider:
     """The steps of a route's `decide`, in the order in which they are taken.
 
-    A closed task that the request asks is answered, or goes up. What is too long or crosses a red
+    A task that the request asks is answered, or goes up. What is too long or crosses a red
     line goes up. Of the rest a question may decide. Where nothing does, it goes `otherwise`.
     """
 
-    tasks: tuple[ClosedTask, ...]
+    tasks: tuple[LocalTask, ...]
     max_prompt_tokens: int | None
     red_lines: bool
     question: Closed | None
@@ -74,15 +79,15 @@ class Decider:
     @property
     def identity(self) -> Json:
         """What its choices depend on besides its table."""
-        asked = [*(task.closed for task in self.tasks), *([self.question] if self.question else [])]
-        return [one.subject.task.identity for one in asked]
+        asked = [*self.tasks, *([self.question] if self.question else [])]
+        return [one.identity for one in asked]
 
     def choose(self, body: Mapping[str, Any]) -> Choice:
         """Who answers. Raises what the local model raises: to fail is not to be in doubt."""
         for task in self.tasks:
             item = task.item_of(body)
             if item is not None:
-                return _answered(task, item, body)
+                return task.answered(item, body)
         if (reason := self._beyond(body)) is not None:
             return Choice(UP, reason)
         if self.question is not None:
@@ -112,16 +117,6 @@ class Decider:
             if verdict.route == "up":
                 return f"red-line:{verdict.kind.replace(' ', '-')}"
         return None
-
-
-def _answered(task: ClosedTask, item: str, body: Mapping[str, Any]) -> Choice:
-    told = task.closed.ask(item)
-    if told.verdict is None or not told.verdict.keep:
-        return Choice(UP, told.reason, usage=told.usage)
-    text = fill(task.reply, label=told.verdict.said)
-    if not _has_form(text, body.get("response_format")):
-        return Choice(UP, "form", usage=told.usage)
-    return Choice(LOCAL, told.reason, text, told.usage)
 
 
 def _has_form(text: str, form: object) -> bool:
@@ -168,14 +163,20 @@ def open_decider(table: DecideTable, backend: Backend, base: Path, where: str) -
     )
 
 
-def _task(table: TaskTable, backend: Backend, base: Path, where: str) -> ClosedTask:
+def _task(table: TaskTable, backend: Backend, base: Path, where: str) -> LocalTask:
+    named = [name for name in ("ask", "labels", "extract") if getattr(table, name) is not None]
+    if len(named) != 1:
+        raise InputError(f"{where} must have one of ask, labels and extract")
     item = _pattern(table.item, f"{where}.item") if table.item else None
     if item is not None and item.groups != 1:
         raise InputError(f"{where}.item must have one group: what the question is about")
+    when = _pattern(table.when, f"{where}.when")
+    if table.extract is not None:
+        return open_extraction(table, when, item, backend, base, where)
     if "{label}" not in table.reply:
         raise InputError(f"{where}.reply must have {{label}} where the answer stands")
     closed = open_closed(table, backend, base, where)
-    return ClosedTask(closed, _pattern(table.when, f"{where}.when"), item, table.reply)
+    return ClosedTask(closed, when, item, table.reply)
 
 
 def _pattern(text: str, where: str) -> re.Pattern[str]:

@@ -19,8 +19,9 @@ from vedette.errors import (
 from vedette.types import Usage
 
 from .cache import AnswerCache, Kept, key_of
+from .choice import Choice
 from .compress import Compressor
-from .decide import Choice, Decider
+from .decide import Decider
 from .guard import Guard
 from .hide import Hider
 from .messages import is_repeatable, is_streamed, text_of, wants_usage

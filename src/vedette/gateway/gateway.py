@@ -65,6 +65,11 @@ class Gateway:
         """The model names that are routes."""
         return tuple(self._routes)
 
+    @property
+    def cache_failures(self) -> int:
+        """How often the cache of answers could not be read or written."""
+        return 0 if self._cache is None else self._cache.failures
+
     def passage(self, model: object) -> Passage | None:
         """The beginning of a request for a model; None where that is no route."""
         route = self._routes.get(model) if isinstance(model, str) else None

@@ -76,6 +76,12 @@ def last_user_text(body: Mapping[str, Any]) -> str:
     return turns[-1] if turns else ""
 
 
+def most_tokens(body: Mapping[str, Any]) -> int | None:
+    """How long the answer may be; None where that is left open, or said in another way."""
+    told = [body.get(name) for name in ("max_completion_tokens", "max_tokens")]
+    return next((one for one in told if isinstance(one, int)), None)
+
+
 def is_plain(body: Mapping[str, Any]) -> bool:
     """Whether one text is asked for, of one user's turn, and nothing of how it comes about."""
     roles = [message["role"] for message in body["messages"] if message["role"] not in INSTRUCTING]

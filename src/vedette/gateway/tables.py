@@ -71,12 +71,14 @@ class ClosedTable(Table):
 
 
 class TaskTable(ClosedTable):
-    """A closed question that the local model answers by itself, where it keeps the answer.
+    """A task that the local model does by itself, where it keeps the answer.
 
-    `when` is looked for in the system turns, `item` in the user's: its group is what the question
-    is about. `reply` is the answer's text.
+    It is a closed question, or in its place `extract`, the file of a schema that requests ask for.
+    `when` is looked for in the system turns, `item` in the user's: its group is what the task is
+    about. `reply` is the text of the answer to a question.
     """
 
+    extract: Text | None = None
     when: str = ""
     item: str = ""
     reply: str = "{label}"

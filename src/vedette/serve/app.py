@@ -99,7 +99,7 @@ def create_app(
     if gateway is not None:
         from .gateway_entry import add_gateway  # it needs the extra `gateway`
 
-        add_gateway(app, gateway, facts.model)
+        add_gateway(app, gateway, facts.model, facts.metrics)
     return app
 
 

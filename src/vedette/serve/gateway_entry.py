@@ -19,10 +19,12 @@ from vedette.gateway.gateway import Gateway
 from vedette.gateway.messages import is_streamed
 from vedette.gateway.passage import Object, Passage
 
+from . import metric_list
 from .desk import PAUSE_S, left, while_there
 from .faults import told
 from .ledger import ledger_router
 from .local_tier import LocalTier
+from .metrics import Metrics
 from .problems import OWN_FAULT, Refusal, body_of, response_of
 from .replay import replayed
 from .shapes import Framing
@@ -35,11 +37,17 @@ _FRAMES = Framing()
 _log = logging.getLogger(__name__)
 
 
-def add_gateway(app: FastAPI, gateway: Gateway, model: str) -> None:
+def add_gateway(app: FastAPI, gateway: Gateway, model: str, metrics: Metrics) -> None:
     """Put the gateway before the app's chat completions. `model` is who answers these.
 
-    It is closed at the end of the app's life.
+    It is closed at the end of the app's life. `metrics` tell what its ledger and its cache lost.
     """
+    metrics.also_tell(
+        {
+            metric_list.LEDGER_LOST: lambda: gateway.ledger.lost,
+            metric_list.CACHE_FAILURES: lambda: gateway.cache_failures,
+        }
+    )
     # Within the door, which stands in the list already.
     app.user_middleware.append(Middleware(GatewayEntry, gateway=gateway, model=model))
     app.include_router(ledger_router(gateway))

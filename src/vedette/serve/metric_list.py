@@ -94,6 +94,18 @@ TOKEN_SECONDS = Metric(
     SHORT_S,
 )
 
+# Of the gateway; without one there are none of them.
+LEDGER_LOST = Metric(
+    "vedette_gateway_ledger_lost",
+    "counter",
+    "Requests of which the ledger lacks the end, as it could not be written",
+)
+CACHE_FAILURES = Metric(
+    "vedette_gateway_cache_failures",
+    "counter",
+    "Times that the cache of answers could not be read or written",
+)
+
 # Of the engine in this process; other backends have none of them.
 ENGINE_WAITING = Metric(
     "vedette_engine_requests_waiting", "gauge", "Requests in the engine's queue"
@@ -126,4 +138,5 @@ ACCEPTED_BY_PLACE = Metric(
     ("position",),
 )
 
+OF_GATEWAY = (LEDGER_LOST, CACHE_FAILURES)
 ALL = tuple(value for value in globals().copy().values() if isinstance(value, Metric))

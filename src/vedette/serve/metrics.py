@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -80,6 +80,10 @@ class Metrics:
         """Where to read how many answers are under way."""
         self._answers_open.set_function(n_under_way)
 
+    def also_tell(self, totals: Mapping[Metric, Callable[[], int]]) -> None:
+        """Running totals of somebody else, read when they are asked for."""
+        self._registry.register(_Totals(self._model, totals))
+
     @contextmanager
     def visiting(self) -> Iterator[None]:
         """While a request is here."""
@@ -149,6 +153,19 @@ class _EngineMetrics(Collector):
     def _family(self, metric: Metric, value: float) -> Family:
         labels = {"model": self._model} if "model" in metric.all_labels else {}
         return _with_samples(metric, [(labels, value)])
+
+
+class _Totals(Collector):
+    """Running totals of the label `model` alone."""
+
+    def __init__(self, model: str, totals: Mapping[Metric, Callable[[], int]]) -> None:
+        self._model = model
+        self._totals = totals
+
+    def collect(self) -> Iterable[Family]:
+        """As prometheus_client has it."""
+        for metric, read in self._totals.items():
+            yield _with_samples(metric, [({"model": self._model}, read())])
 
 
 def _with_samples(metric: Metric, samples: Iterable[tuple[dict[str, str], float]]) -> Family:

@@ -43,9 +43,14 @@ class Ending:
 def check_files(source: Path, out: str, *, fresh: bool) -> None:
     """Find what is wrong with the files before a model is loaded. Raises `FileError`."""
     try:
-        count_lines(source)
+        n_lines = count_lines(source)
     except OSError as error:
         raise unreadable(str(source), error) from error
+    if not n_lines:
+        raise FileError(
+            f"the input file {source} has no lines",
+            hint='a line is {"custom_id", "method", "url", "body"}',
+        )
     check_output(out)
     if os.path.exists(out) and os.path.samefile(out, source):
         raise FileError(f"{out} is both input and output", hint="choose another --out")

@@ -24,7 +24,8 @@ class ServeOptions:
     backend's own). `api_key` is what clients must show (empty: none), `keys_file` has more keys,
     with scopes and rates. At most `max_requests` answers are under way or waiting at once, a body
     has at most `max_body_bytes` and must begin to come within `read_s`, an answer for which no
-    `max_tokens` is asked has at most `max_tokens`, and is given `deadline_s`.
+    `max_tokens` is asked has at most `max_tokens`, and is given `deadline_s`. With `red_lines`, a
+    task whose words cross a red line is refused unless it is forced.
     """
 
     model: str = ""
@@ -37,6 +38,7 @@ class ServeOptions:
     deadline_s: float | None = 600.0
     personas: tuple[Persona, ...] = ()
     adapters_dir: Path | None = None
+    red_lines: bool = True
 
 
 def is_loopback(host: str) -> bool:

@@ -20,6 +20,7 @@ from .errands import Errands
 from .facts import Facts
 from .fields import LoraScale
 from .problems import Refusal
+from .red_lines import refuse_red_lines
 from .task_replies import TaskEntry, TaskList, TaskResult, TaskResults
 from .verb_call import call
 from .verbs.options import BadOption
@@ -36,6 +37,7 @@ class TaskBody(Body):
     options: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
     model: str | None = None
     lora: list[LoraScale] | None = None
+    force: bool = False
     refused: ClassVar = {"stream": ((False,), "a task's answer comes whole")}
 
     @property
@@ -75,6 +77,9 @@ def task_router(facts: Facts, errands: Errands) -> APIRouter:
         if verb.together and is_one:
             raise Refusal(f"{task} compares inputs with each other; give inputs", param="input")
         try:
+            if facts.options.red_lines and not body.force:
+                work = await asyncio.to_thread(verb.task, body.options)
+                await asyncio.to_thread(refuse_red_lines, task, body.options, work)
             found = await call(errands, http, verb, values, body.options, adapters)
         except BadOption as error:
             raise Refusal(str(error), param=f"options.{error.place}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,13 +11,15 @@ from weakref import WeakKeyDictionary
 import jsonschema_rs
 import orjson
 
-from vedette.backends.base import Backend, Result
+from vedette.backends.base import Backend, Identified, Result
 from vedette.engine.constraint.grounded import reads_input
 from vedette.engine.constraint.json_schema import parse_schema
 from vedette.errors import (
+    BudgetTooSmall,
     CapabilityMissing,
     ConstraintFailed,
     InputTooLong,
+    NothingQualifies,
     SchemaError,
 )
 from vedette.json_text import json_text
@@ -35,7 +37,9 @@ from vedette.types import (
 
 from .base import Steps
 from .budget import answer_tokens, check_at_least_1
+from .calibrations import key_of
 from .empty import empty_answer
+from .extract_thresholds import ExtractThresholds, confidence_of
 from .merge import merge
 from .outline import example_of, outline
 from .prompt_data import fill, text_of, with_instructions
@@ -46,6 +50,9 @@ from .windows import LEAST_WINDOW_TOKENS, useful_tokens, windows
 # Beyond this a small model loses the thread, whatever context its label promises.
 WINDOW_TOKENS = 1500
 OVERLAP_TOKENS = 100
+
+NO_OBJECT = (InputTooLong, NothingQualifies, BudgetTooSmall, ConstraintFailed)
+"""Errors that say of a text that no object was to be had from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +72,10 @@ class Extract:
     context` found that the model is not good for so much) is read in overlapping windows whose
     answers are merged, and the answer says so. `max_tokens` None takes what the schema's bounds can
     come to need. `prompt_schema` false leaves out of the prompt what is said of the task and its
-    schema, for models that were tuned on it. Raises `SchemaError` for a schema that is not one and
-    for examples that do not fit it.
+    schema, for models that were tuned on it. `thresholds`, made for this model, schema and prompt,
+    say of each answer whether it is kept: `keep` in its `extra`, beside the `confidence`, which
+    `tells_confidence` asks for without thresholds. Raises `SchemaError` for a schema that is not
+    one and for examples that do not fit it.
     """
 
     schema: dict[str, Any]
@@ -75,6 +84,8 @@ class Extract:
     max_tokens: int | None = None
     window_tokens: int | None = None
     prompt_schema: bool = True
+    thresholds: ExtractThresholds | None = None
+    tells_confidence: bool = False
     name: str = field(default="extract", init=False)
     keeps_parts: bool = field(default=False, init=False)
 
@@ -87,13 +98,17 @@ class Extract:
         check_at_least_1("max_tokens", self.max_tokens)
         check_at_least_1("window_tokens", self.window_tokens)
         for i, example in enumerate(self.examples, start=1):
-            fault = next(self._validator.iter_errors(example.value), None)
-            if fault is not None:
-                raise SchemaError(f"example {i} does not fit the schema: {fault.message}")
+            if (fault := self.fault_of(example.value)) is not None:
+                raise SchemaError(f"example {i} does not fit the schema: {fault}")
 
     @cached_property
     def _validator(self) -> jsonschema_rs.Validator:
         return jsonschema_rs.validator_for(self.schema, validate_formats=True)
+
+    def fault_of(self, value: Json) -> str | None:
+        """What of a value does not fit the schema; None for one that fits."""
+        fault = next(self._validator.iter_errors(value), None)
+        return None if fault is None else str(fault.message)
 
     @cached_property
     def _schema_text(self) -> str:
@@ -135,8 +150,22 @@ class Extract:
         return {
             "schema": self.schema,
             "prompt": [[m.role, m.content] for m in self.shared_messages],
-            "parameters": {"max_tokens": self.max_tokens, "window_tokens": self.window_tokens},
+            "parameters": {
+                "max_tokens": self.max_tokens,
+                "window_tokens": self.window_tokens,
+                **({"thresholds": self.thresholds.identity} if self.thresholds else {}),
+                **({"tells_confidence": True} if self.tells_confidence else {}),
+            },
         }
+
+    def key(self, backend: Identified) -> str:
+        """What thresholds are made for: the schema, the prompt and the model."""
+        plain = replace(self, thresholds=None, tells_confidence=False)
+        return key_of(plain.identity, backend)
+
+    @property
+    def _is_judged(self) -> bool:
+        return self.thresholds is not None or self.tells_confidence
 
     def prompt(self, text: str) -> Prompt:
         """The prompt for one text."""
@@ -150,12 +179,15 @@ class Extract:
             prompt=self.prompt(text),
             constraint=Constraint("json_schema", self._schema_text, source),
             max_tokens=self._budget(n_tokens),
+            logprobs=self._is_judged,
         )
 
     def steps(self, item: Item, backend: Backend) -> Steps:
         """See `Task.steps`."""
         if not backend.capabilities.can_constrain:
             raise CapabilityMissing("extract needs a backend that can constrain its output")
+        if self.thresholds is not None:
+            self.thresholds.check(self.key, backend)
         if not item.text.strip():
             return Answer(value=empty_answer(self.schema, self._validator), extra={"empty": True})
         n_tokens = backend.count_tokens(item.text)
@@ -212,9 +244,8 @@ class Extract:
     def _value(self, result: Result) -> Json:
         """The parsed answer; what came out under the grammar is held against the schema again."""
         value = json_of(completion_of(result))
-        fault = next(self._validator.iter_errors(value), None)
-        if fault is not None:
-            raise ConstraintFailed(f"the answer does not fit the schema: {fault.message}")
+        if (fault := self.fault_of(value)) is not None:
+            raise ConstraintFailed(f"the answer does not fit the schema: {fault}")
         return value
 
     def _answer(self, text: str, values: Sequence[Json], results: Sequence[Result]) -> Answer:
@@ -230,6 +261,11 @@ class Extract:
             extra["cut"] = cuts[0]
         if self._reads_input:
             extra["spans"] = spans_of(value, self.schema, text)
+        if self._is_judged:
+            confidence = confidence_of([completion_of(result) for result in results])
+            extra["confidence"] = confidence
+            if self.thresholds is not None:
+                extra["keep"] = self.thresholds.keeps(confidence)
         return Answer(value=value, usage=_usage(results), extra=extra)
 
 

@@ -57,12 +57,16 @@ export function code(value) {
   return h("pre", { tabindex: "0" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
 }
 
+// A number as one reads it; of money far below one, enough of it.
+const digits = (value) =>
+  value.toLocaleString(undefined, { maximumFractionDigits: Math.abs(value) < 1 ? 6 : 3 });
+
 export function table(heads, rows) {
   const is_number = (cell) => typeof cell === "number";
   const head = heads.map((name, i) =>
     h("th", { scope: "col", class: rows.length && is_number(rows[0][i]) ? "number" : null }, name));
   const body = rows.map((row) =>
-    h("tr", {}, row.map((cell) => h("td", { class: is_number(cell) ? "number" : null }, is_number(cell) ? cell.toLocaleString() : cell))));
+    h("tr", {}, row.map((cell) => h("td", { class: is_number(cell) ? "number" : null }, is_number(cell) ? digits(cell) : cell))));
   return h("div", { class: "scroll", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 

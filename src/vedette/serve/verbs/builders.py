@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
+from vedette.api.engine import Schema
+from vedette.api.extraction import Extract
+from vedette.tasks.extract import Extract as ExtractTask
+from vedette.tasks.extract_thresholds import ExtractThresholds
 from vedette.tasks.form import FillForm
 from vedette.tasks.guard.policy import Policy
 from vedette.tasks.guard.policy_file import DEFAULT, built_in
 from vedette.tasks.guard.task import Guard
 from vedette.tasks.guard.thresholds import GuardThresholds
 from vedette.tasks.rewrite import Rewrite, rewriting
-from vedette.types import Sampling
+from vedette.types import Json, Sampling
 
 form = partial(FillForm, known_column="known")
 """The form task; what is known of an input stands in it."""
+
+
+def extract(
+    schema: Schema,
+    *,
+    examples: Iterable[tuple[str, Json]] = (),
+    instructions: str = "",
+    max_tokens: int | None = None,
+    prompt_schema: bool = True,
+    thresholds: ExtractThresholds | None = None,
+) -> ExtractTask:
+    """The extract task, with thresholds that are no file."""
+    task = Extract(
+        schema,
+        examples=examples,
+        instructions=instructions,
+        max_tokens=max_tokens,
+        prompt_schema=prompt_schema,
+    )
+    return replace(task, thresholds=thresholds)
 
 
 def guard(

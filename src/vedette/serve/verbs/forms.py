@@ -13,6 +13,7 @@ from vedette.errors import InputError
 from vedette.tasks.calibrations import calibrations_of
 from vedette.tasks.clean import Defaults
 from vedette.tasks.command_spec import spec_of
+from vedette.tasks.extract_thresholds import extract_thresholds_of
 from vedette.tasks.guard.policy import Policy
 from vedette.tasks.guard.policy_file import built_in
 from vedette.tasks.guard.thresholds import thresholds_of
@@ -108,6 +109,7 @@ FORMS: dict[str, Form] = {
     "Iterable[tuple[str, Json]]": Form(list[ExampleRow], _examples),
     "tuple[Question, ...]": Form(list[str] | dict[str, Any], _questions),
     "Calibrations": Form(dict[str, Any], calibrations_of),
+    "ExtractThresholds": Form(dict[str, Any], extract_thresholds_of),
     "GuardThresholds": Form(dict[str, Any], thresholds_of),
     "tuple[Policy, ...]": Form(list[PolicyName], _policies),
     "tuple[Tool, ...]": Form(list[dict[str, Any]], tools_of),

@@ -129,7 +129,7 @@ _ALL = (
     ),
     Verb(
         name="extract",
-        built_by=f"{_API}:Extract",
+        built_by=f"{_HERE}.builders:extract",
         refused={"fields": "give them as schema", "verbatim": "mark the fields x-verbatim"},
     ),
     Verb(
