@@ -190,7 +190,7 @@ def _about(source: Source, split: Split) -> str:
 def _tell_left_out(left_out: Sequence[LeftOut], tell: Tell) -> None:
     if not left_out:
         return
-    tell(f"{len(left_out):,} rows are not trained on:")
+    tell(f"{len(left_out):,} of the rows cannot be trained on:")
     for one in left_out[:SHOWN_LEFT_OUT]:
         tell(f"  row {one.row}: {one.why}")
     if len(left_out) > SHOWN_LEFT_OUT:
