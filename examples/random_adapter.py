@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from gguf import GGUFWriter
 
+from vedette.models.adapter_writer import write_adapter
 from vedette.models.gguf_header import read_header
 from vedette.models.locate import locate
 
@@ -22,24 +22,17 @@ CHANGED = ("attn_q.weight", "attn_k.weight", "attn_v.weight", "attn_output.weigh
 
 
 def write_random_adapter(model: str, path: Path, seed: int = 0) -> None:
-    """Write an adapter for a model that is on this machine, as llama.cpp's converter would."""
+    """Write an adapter for a model that is on this machine."""
     base = read_header(locate(model).path)
     random = np.random.default_rng(seed)
-    writer = GGUFWriter(path, str(base.metadata["general.architecture"]))
-    writer.add_string("general.type", "adapter")
-    writer.add_string("adapter.type", "lora")
-    writer.add_float32("adapter.lora.alpha", RANK)
+    factors = {}
     for tensor in base.tensors:
         if tensor.name.endswith(CHANGED):
             columns, rows = tensor.shape
             a = random.normal(0, columns**-0.5, (RANK, columns))
             b = random.normal(0, 0.3, (rows, RANK))
-            writer.add_tensor(f"{tensor.name}.lora_a", a.astype(np.float16))
-            writer.add_tensor(f"{tensor.name}.lora_b", b.astype(np.float16))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+            factors[tensor.name] = (a, b)
+    write_adapter(path, str(base.metadata["general.architecture"]), factors, alpha=RANK)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ eval_app.command("vedette.cli.eval:evaluate", name="classify", help="Labels of r
 eval_app.command(
     "vedette.cli.eval_decide:evaluate", name="decide", help="Answers to closed questions."
 )
+eval_app.command("vedette.cli.eval_extract:evaluate", name="extract", help="Objects of rows.")
 
 calibrate_app = App(name="calibrate", help="Find which answers can be kept, and promise it.")
 calibrate_app.command("vedette.cli.eval:calibrate", name="classify", help="Labels of rows.")

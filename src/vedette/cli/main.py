@@ -66,6 +66,10 @@ VERBS = {
         "vedette.cli.eval_verbs:calibrate_app",
         "Find which answers can be kept, and promise it.",
     ),
+    "adapt": (
+        "vedette.cli.adapt:app",
+        "Train a LoRA adapter on labelled rows; kept if it is better.",
+    ),
     "context": ("vedette.cli.context:context", "Measure how much text a model can use."),
     "run-batch": ("vedette.cli.run_batch:run_batch", "Answer a file of OpenAI batch requests."),
     "serve": ("vedette.cli.serve:serve", "Answer over HTTP as OpenAI's API does."),

@@ -81,6 +81,10 @@ class Tokenizer:
         """The tokens that close a thought and lead over to the answer."""
         return tuple(self._model.tokenize(f"\n{CLOSES}{AFTER}", special=True))
 
+    def end_of_turn(self) -> tuple[int, ...]:
+        """The token that ends an answer; none where the vocabulary has no such."""
+        return tuple(self._model.tokenize(self._model.special_text("eos"), special=True))
+
     def count(self, text: str) -> int:
         """Tokens of a plain text."""
         return len(self._model.tokenize(text))
