@@ -173,6 +173,29 @@ def test_over_stdio(tiny_full, variables):
     assert redacted.structured_content["value"] == "to [EMAIL_1]"
 
 
+def test_ctrl_c_ends_it_while_nothing_comes(tiny_full, variables):
+    """As at a terminal: stdin stays open."""
+    command = [*PROCESS, "--model", str(tiny_full), "--tasks", "redact"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        process.stdin.write(json.dumps(ping) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(WAIT_S) == 130
+        finally:
+            process.kill()
+        assert process.stderr.read().endswith("vedette: interrupted.\n")
+
+
+def test_a_closed_stdin_is_exit_code_2(variables, monkeypatch, capfd):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(["mcp"]) == 2
+    assert "stdin is closed" in capfd.readouterr().err
+
+
 @pytest.fixture
 def http_process(tiny_full, variables) -> Iterator[tuple[subprocess.Popen, str]]:
     """A server over HTTP with a key from the environment, and its URL."""
@@ -180,7 +203,7 @@ def http_process(tiny_full, variables) -> Iterator[tuple[subprocess.Popen, str]]
     env = os.environ | {"VEDETTE_SERVE_API_KEY": "k"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as started:
         for line in started.stderr:
-            told = re.fullmatch(r"1 tasks are tools at (http://127\.0\.0\.1:\d+/mcp)\n", line)
+            told = re.fullmatch(r"1 task is a tool at (http://127\.0\.0\.1:\d+/mcp)\n", line)
             if told:
                 break
         yield started, told[1]
