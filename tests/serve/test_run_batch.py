@@ -55,6 +55,12 @@ def test_the_command_answers_a_file_and_says_how_it_went(variables, tiny_full, t
     assert out.read_bytes() == before
 
 
+def test_a_line_that_is_not_utf8_is_told_so(tmp_path):
+    _, (bad, other) = answer(Lanes(2), tmp_path, [b'{"custom_id": "\xff"}', b"{no"])
+    assert bad["error"] == {"code": "invalid_json", "message": "line 1: not valid UTF-8"}
+    assert other["error"]["message"].startswith("line 2: not valid JSON: ")
+
+
 def test_lines_may_ask_different_routes_and_nothing_is_asked_twice(tmp_path):
     lanes = Lanes(2)
     text = {"custom_id": "t", "method": "POST", "url": "/v1/nowhere", "body": {"model": "tiny"}}

@@ -109,10 +109,19 @@ def _object(raw: bytes | None) -> dict[str, Any]:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise _Wrong("invalid_json", f"not valid JSON: {error.msg}") from error
+        problem = f"JSON: {error.msg}" if _is_utf8(raw) else "UTF-8"
+        raise _Wrong("invalid_json", f"not valid {problem}") from error
     if not isinstance(value, dict):
         raise _Wrong("invalid_line", f"it is {json_kind(value)}, not an object")
     return value
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _custom_id(value: dict[str, Any]) -> str:
