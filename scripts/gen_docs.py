@@ -51,7 +51,8 @@ OpenMetrics where that is asked for. Each server counts from its start.
 
 Names that begin with `vedette_engine_` and `llamacpp:` are there where the engine runs in this
 process. The latter are llama-server's own for guessing ahead, so that what reads its counters
-can read these.
+can read these. Those that begin with `vedette_gateway_` are there where a
+[gateway](gateway.md) is.
 
 | name | kind | labels | meaning |
 |---|---|---|---|
