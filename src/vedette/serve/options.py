@@ -24,7 +24,8 @@ class ServeOptions:
     backend's own). `api_key` is what clients must show (empty: none), `keys_file` has more keys,
     with scopes and rates. At most `max_requests` answers are under way or waiting at once, a body
     has at most `max_body_bytes` and must begin to come within `read_s`, an answer for which no
-    `max_tokens` is asked has at most `max_tokens`, and is given `deadline_s`.
+    `max_tokens` is asked has at most `max_tokens`, and is given `deadline_s`. With
+    `fetch_pictures` pictures may come from http(s) URLs.
     """
 
     model: str = ""
@@ -37,6 +38,7 @@ class ServeOptions:
     deadline_s: float | None = 600.0
     personas: tuple[Persona, ...] = ()
     adapters_dir: Path | None = None
+    fetch_pictures: bool = False
 
 
 def is_loopback(host: str) -> bool:
