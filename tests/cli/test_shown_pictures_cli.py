@@ -17,7 +17,7 @@ from vedette.cli.main import run
 from vedette.pictures import Line
 from vedette.pictures.layout import page_of
 
-SCHEMA = "kind:bill|letter, paid:boolean"
+SCHEMA = "kind:bill|letter, paid:bool"
 SPANS = "word:span, kind:bill|letter"
 BOX = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
 
@@ -59,7 +59,7 @@ def vedette(tmp_path, tiny_full, capfd, monkeypatch):
 def test_pictures_are_shown_where_a_projector_is_found(vedette, tmp_path):
     (tmp_path / "pics/d.png").write_bytes((tmp_path / "pics/a.png").read_bytes()[:60])
     (tmp_path / "pics/e.png").write_text("no picture")
-    code, lines, err = vedette("extract", "pics", "--schema", SCHEMA)
+    code, lines, err = vedette("extract", "pics", "--fields", SCHEMA)
     assert code == 1
     assert "pictures are shown to the model by" in err
     assert [line["id"] for line in lines] == [f"pics/{name}.png" for name in "abcde"]
@@ -68,7 +68,7 @@ def test_pictures_are_shown_where_a_projector_is_found(vedette, tmp_path):
     for line in lines[:3]:
         assert line["picture"].keys() == {"sha256", "read_by"}
         assert line["picture"]["read_by"] == "projector"
-        assert line["value"]["kind"] in ("bill", "letter")
+        assert line["value"].keys() == {"kind", "paid"}
         assert line["usage"]["prompt_tokens"] > 16
     assert lines[0]["value"] == lines[2]["value"]
     assert lines[0]["picture"] == lines[2]["picture"] != lines[1]["picture"]
@@ -80,7 +80,8 @@ def test_labels_and_questions_are_scored_after_pictures(vedette, tmp_path):
     first, second, third = (line["value"]["probabilities"] for line in lines)
     assert first == third != second
     questions = tmp_path / "questions.json"
-    asked = {"level": {"type": "choice", "question": "Which?", "options": ["error", "warning"]}}
+    options = {"error": None, "warning": None}
+    asked = {"level": {"type": "choice", "instructions": "Which?", "criteria": options}}
     questions.write_text(json.dumps(asked))
     code, lines, _ = vedette("decide", "pics", "--questions", str(questions))
     assert code == 0
@@ -89,13 +90,13 @@ def test_labels_and_questions_are_scored_after_pictures(vedette, tmp_path):
 
 
 def test_the_prompt_shows_the_picture_in_its_place(vedette, capfd):
-    assert run(["extract", "pics", "--schema", SCHEMA, "--show-prompt", "--model",
+    assert run(["extract", "pics", "--fields", SCHEMA, "--show-prompt", "--model",
                 "model/tiny.gguf"]) == 0  # fmt: skip
     assert "<|im_start|>user\n[picture, 40 x 30, " in capfd.readouterr().out
 
 
 def test_a_job_goes_on_where_it_was_and_another_reading_is_another_job(vedette):
-    command = ("extract", "pics", "--schema", SCHEMA, "--out", "out.jsonl")
+    command = ("extract", "pics", "--fields", SCHEMA, "--out", "out.jsonl")
     assert vedette(*command)[0] == 0
     before = Path("out.jsonl").read_bytes()
     code, _, err = vedette(*command)
@@ -108,34 +109,36 @@ def test_a_job_goes_on_where_it_was_and_another_reading_is_another_job(vedette):
 
 @pytest.mark.parametrize("more", [("--read-by", "ocr"), ("--mmproj", "none")])
 def test_their_text_is_read_where_that_is_asked_for(vedette, more):
-    code, lines, err = vedette("extract", "pics", "--schema", SCHEMA, *more)
+    code, lines, err = vedette("extract", "pics", "--fields", SCHEMA, *more)
     assert code == 0
     assert "shown to the model" not in err
     assert {line["picture"]["read_by"] for line in lines} == {"ocr"}
 
 
 def test_spans_are_taken_from_a_text(vedette):
-    code, lines, _ = vedette("extract", "pics", "--schema", SPANS)
+    code, lines, _ = vedette("extract", "pics", "--fields", SPANS)
     assert code == 0
     assert {line["picture"]["read_by"] for line in lines} == {"ocr"}
-    code, lines, err = vedette("extract", "pics", "--schema", SPANS, "--read-by", "projector")
+    code, lines, err = vedette("extract", "pics", "--fields", SPANS, "--read-by", "projector")
     assert code == 2
     assert "so a picture cannot be shown" in err
-    code, lines, err = vedette("tag", "pics", "--read-by", "projector")
+    code, lines, err = vedette(
+        "classify", "pics", "--labels", "a,b", "--evidence", "--read-by", "projector"
+    )
     assert code == 2
-    assert "tag" in err
+    assert "so a picture cannot be shown" in err
 
 
 def test_options_without_a_use_are_refused(vedette, tmp_path):
     (tmp_path / "rows.txt").write_text("error\n")
     for flags in (("--read-by", "projector"), ("--mmproj", "model/mmproj-tiny.gguf")):
-        code, _, err = vedette("extract", "rows.txt", "--schema", SCHEMA, *flags)
+        code, _, err = vedette("extract", "rows.txt", "--fields", SCHEMA, *flags)
         assert (code, "there are none in the input" in err) == (2, True)
-    code, _, err = vedette("extract", "pics", "--schema", SCHEMA, "--read-by", "ocr", "--mmproj",
+    code, _, err = vedette("extract", "pics", "--fields", SCHEMA, "--read-by", "ocr", "--mmproj",
                            "model/mmproj-tiny.gguf")  # fmt: skip
     assert code == 2
     (tmp_path / "model/mmproj-tiny.gguf").unlink()
-    code, _, err = vedette("extract", "pics", "--schema", SCHEMA, "--read-by", "projector")
+    code, _, err = vedette("extract", "pics", "--fields", SCHEMA, "--read-by", "projector")
     assert (code, "no vision projector" in err) == (2, True)
-    code, _, err = vedette("extract", "pics", "--schema", SCHEMA, "--mmproj", "gone.gguf")
+    code, _, err = vedette("extract", "pics", "--fields", SCHEMA, "--mmproj", "gone.gguf")
     assert (code, "no projector file" in err) == (2, True)
