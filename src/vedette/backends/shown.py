@@ -5,14 +5,13 @@ So a task that only puts the text of an item into its prompt takes pictures with
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TypeVar
-from weakref import WeakValueDictionary
 
 from vedette.errors import EngineFailed, InputError
 from vedette.models.fingerprint import file_sha256
 from vedette.pictures.content import joined
+from vedette.pictures.marks import MARK, SAMPLE, of_mark
 from vedette.types import AnyRequest, Message, Picture, Request
 
 from .adapted import Adapted
@@ -21,20 +20,6 @@ from .base import Backend, Handle, Result
 from .local import LocalBackend
 
 R = TypeVar("R", bound=AnyRequest)
-
-# Private-use characters around the hash of a picture: nothing that is read off files spells them.
-_MARK = re.compile("\ue0f4([0-9a-f]{64})\ue0f5")
-SAMPLE = f"\ue0f4{'0' * 64}\ue0f5"
-"""A mark that stands for nothing, to try a task on."""
-
-_album: WeakValueDictionary[str, Picture] = WeakValueDictionary()
-
-
-def mark_of(picture: Picture) -> str:
-    """The text that stands for a picture, for as long as somebody holds the picture itself."""
-    # Of two equal ones the first may go before the second: the latest is held the longest.
-    _album[picture.sha256] = picture
-    return f"\ue0f4{picture.sha256}\ue0f5"
 
 
 def projector_sha256(backend: Backend) -> str | None:
@@ -55,7 +40,7 @@ class Showing(Around):
         """See `Backend.check`; what is shown does not matter."""
         _check_input(request)
         messages = tuple(
-            replace(message, content=_MARK.sub("", message.content))
+            replace(message, content=MARK.sub("", message.content))
             for message in request.prompt.messages
         )
         super().check(replace(request, prompt=replace(request.prompt, messages=messages)))
@@ -66,17 +51,17 @@ class Showing(Around):
 
     def count_tokens(self, text: str) -> int:
         """See `Backend`; a mark counts for nothing: how much is shown is the projector's to say."""
-        return super().count_tokens(_MARK.sub("", text))
+        return super().count_tokens(MARK.sub("", text))
 
 
 def _shown(request: R) -> R:
     _check_input(request)
     messages = request.prompt.messages
-    if not any(_MARK.search(message.content) for message in messages):
+    if not any(MARK.search(message.content) for message in messages):
         return request
     prompt = request.prompt
     shared = messages[prompt.shared_messages :][:1] if prompt.shared_chars else ()
-    n_marks = sum(len(_MARK.findall(m.content[: prompt.shared_chars])) for m in shared)
+    n_marks = sum(len(MARK.findall(m.content[: prompt.shared_chars])) for m in shared)
     prompt = replace(
         prompt,
         messages=tuple(map(_with_pictures, messages)),
@@ -86,7 +71,7 @@ def _shown(request: R) -> R:
 
 
 def _with_pictures(message: Message) -> Message:
-    pieces = _MARK.split(message.content)
+    pieces = MARK.split(message.content)
     if len(pieces) == 1:
         return message
     parts = [_found(piece) if i % 2 else piece for i, piece in enumerate(pieces)]
@@ -95,7 +80,7 @@ def _with_pictures(message: Message) -> Message:
 
 
 def _found(sha256: str) -> Picture:
-    picture = _album.get(sha256)
+    picture = of_mark(sha256)
     if picture is None:
         raise EngineFailed("a picture was let go before it was shown")
     return picture
@@ -103,7 +88,7 @@ def _found(sha256: str) -> Picture:
 
 def _check_input(request: AnyRequest) -> None:
     constraint = request.constraint if isinstance(request, Request) else None
-    if constraint is not None and _MARK.search(constraint.input):
+    if constraint is not None and MARK.search(constraint.input):
         raise InputError(
             "an answer is to be copied from the text, and a picture that is shown has none",
             hint="have its text read first: --read-by ocr",

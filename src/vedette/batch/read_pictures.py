@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from vedette.backends.shown import mark_of
 from vedette.errors import InputError, PictureError, RequestError
 from vedette.pictures.fetch import Fetch
 from vedette.pictures.loading import load
+from vedette.pictures.marks import mark_of
 from vedette.pictures.ocr import Ocr
 from vedette.types import Item, Json, Reading
 

@@ -274,8 +274,9 @@ def run_job(
 
 def _check_task(task: Task, backend: Backend, columns: tuple[str, ...]) -> None:
     """What is wrong with the task itself is said once, before the first row."""
-    from vedette.backends.shown import SAMPLE, Showing
+    from vedette.backends.shown import Showing
     from vedette.errors import NothingQualifies
+    from vedette.pictures.marks import SAMPLE
     from vedette.tasks.base import TakesForm
     from vedette.types import Item
 
