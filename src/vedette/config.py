@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,6 +34,16 @@ VAULT_KEY_VARIABLE = "VEDETTE_VAULT_KEY"
 SERVE_API_KEY_VARIABLE = "VEDETTE_SERVE_API_KEY"
 """These three hold secrets and are no settings: they are in no file, and never shown."""
 DEFAULT_FILE = "vedette.toml"
+_WORDS = tuple(
+    (re.compile(theirs), ours)
+    for theirs, ours in (
+        ("^Field required$", "it is missing"),
+        ("^(Input|Value|String|List|Dictionary) should", "it should"),
+        (" after validation", ""),
+        ("be a valid dictionary( or (object to extract|instance of) .*)?$", "be an object"),
+        ("be a valid list$", "be a list"),
+    )
+)
 SECTIONS = ("gateway",)
 """Tables of the file that are no settings; who needs one asks for it with `section`."""
 
@@ -261,6 +272,13 @@ def usable_cores() -> int:
     return physical
 
 
+def plainly(problem: str) -> str:
+    """What Pydantic says of a value, in the words of the project: no names of Python's types."""
+    for theirs, ours in _WORDS:
+        problem = theirs.sub(ours, problem)
+    return problem
+
+
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """The valid name that `name` was probably meant to be."""
     matches = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.6)
@@ -341,7 +359,7 @@ def _explain(error: ValidationError, origins: dict[str, Origin]) -> InputError:
         "environment": origin.where,
         "file": f"{name} in {origin.where}",
     }.get(origin.kind, name)
-    problem = first["msg"].replace("Input should be", "it should be")
+    problem = plainly(first["msg"])
     about = Settings.model_fields[name].description
     return InputError(f"{place} is {first['input']!r}: {problem}", hint=f"{name}: {about}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -142,7 +143,7 @@ def test_a_task_that_needs_a_model_says_so_where_there_is_none():
     assert result.content[0].text.startswith("capability_missing: ")
 
 
-def test_a_call_that_is_given_up_ends_its_task(tiny_backend):
+def test_a_call_that_is_given_up_ends_its_task_without_a_word(tiny_backend, caplog):
     backend = Endless(tiny_backend)
     waiting = over(backend, [VERBS["tag"]])
 
@@ -157,6 +158,8 @@ def test_a_call_that_is_given_up_ends_its_task(tiny_backend):
                 await asyncio.sleep(0.01)
 
     asyncio.run(asyncio.wait_for(give_up(), WAIT_S))
+    gc.collect()  # when asyncio tells of errors that nobody has read
+    assert "never retrieved" not in caplog.text
 
 
 def test_over_stdio(tiny_full, variables):
@@ -175,6 +178,29 @@ def test_over_stdio(tiny_full, variables):
     assert redacted.structured_content["value"] == "to [EMAIL_1]"
 
 
+def test_ctrl_c_ends_it_while_nothing_comes(tiny_full, variables):
+    """As at a terminal: stdin stays open."""
+    command = [*PROCESS, "--model", str(tiny_full), "--tasks", "redact"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        process.stdin.write(json.dumps(ping) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(WAIT_S) == 130
+        finally:
+            process.kill()
+        assert process.stderr.read().endswith("vedette: interrupted.\n")
+
+
+def test_a_closed_stdin_is_exit_code_2(variables, monkeypatch, capfd):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(["mcp"]) == 2
+    assert "stdin is closed" in capfd.readouterr().err
+
+
 @pytest.fixture
 def http_process(tiny_full, variables) -> Iterator[tuple[subprocess.Popen, str]]:
     """A server over HTTP with a key from the environment, and its URL."""
@@ -182,7 +208,7 @@ def http_process(tiny_full, variables) -> Iterator[tuple[subprocess.Popen, str]]
     env = os.environ | {"VEDETTE_SERVE_API_KEY": "k"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as started:
         for line in started.stderr:
-            told = re.fullmatch(r"1 tasks are tools at (http://127\.0\.0\.1:\d+/mcp)\n", line)
+            told = re.fullmatch(r"1 task is a tool at (http://127\.0\.0\.1:\d+/mcp)\n", line)
             if told:
                 break
         yield started, told[1]

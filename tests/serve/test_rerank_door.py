@@ -60,7 +60,7 @@ def test_words_alone_ask_no_model():
     ("fields", "param"),
     [
         ({"documents": []}, "documents"),
-        ({"documents": [{"text": "a", "url": "b"}]}, "documents.0.DocumentBody.url"),
+        ({"documents": [{"text": "a", "url": "b"}]}, "documents.0.url"),
         ({"query": ""}, "query"),
         ({"query": " "}, "query"),
         ({"top_n": 0}, "top_n"),
@@ -75,6 +75,28 @@ def test_what_cannot_be_is_refused_by_name(http, fields, param):
     reply = http.post("/v1/rerank", json={**BODY, **fields})
     assert reply.status_code == 400
     assert reply.json()["error"]["param"] == param
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/v1/rerank", {"query": "q"}, "documents: it is missing"),
+        (
+            "/v1/rerank",
+            {**BODY, "documents": []},
+            "documents: it should have at least 1 item, not 0",
+        ),
+        ("/v1/rerank", {**BODY, "documents": [{}]}, "documents.0.text: it is missing"),
+        ("/v1/rerank", {**BODY, "query": ""}, "query: it should have at least 1 character"),
+        ("/v1/tasks/redact", {"input": "x", "options": 1}, "options: it should be an object"),
+        ("/v1/tasks/redact", {"inputs": "x"}, "inputs: it should be a list"),
+        ("/lora-adapters", {}, "the body must be a JSON list, with Content-Type: application/json"),
+    ],
+)
+def test_what_is_wrong_is_said_without_the_types_of_a_programming_language(
+    http, path, body, message
+):
+    assert http.post(path, json=body).json()["error"]["message"] == message
 
 
 def test_another_model_is_not_here(http):

@@ -223,6 +223,7 @@ FAULTS = [
     ({"vedette": 1}, '"vedette" must be an object'),
     ({"vedette": {"confidence": "x"}}, "must be one of: typesafe, entropy"),
     ({"vedette": {"priors": "none"}}, "did you mean prior?"),
+    ({"vedette": {"confidense": "entropy"}}, "did you mean confidence?"),
     ({"vedette": {"questions": {}}}, "there is no option 'questions'"),
     ({"vedette": {"thresholds": {"format": "x"}}}, "its format is 'x'"),
 ]  # fmt: skip

@@ -207,6 +207,9 @@ def test_rows_are_compared_with_each_other(http):
     assert [line["value"]["cluster"] for line in results] == [1, 1, 2]
     assert "give inputs" in refusal(http, "dedupe", input="x")["message"]
     assert "input 2: " in refusal(http, "dedupe", inputs=["x", 3])["message"]
+    for other in ({"m": "a"}, "a"):
+        refused = refusal(http, "dedupe", inputs=[{"n": "a"}, other], options={"fields": ["n"]})
+        assert refused["message"] == "the input 2 has none of the fields 'n'"
 
 
 def test_a_model_judges_doubtful_pairs_and_its_tokens_are_told(http):

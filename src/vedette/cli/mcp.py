@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from vedette.cli.console import note
@@ -76,6 +77,8 @@ def mcp(
         for name, value in (("host", host), ("port", port), ("api-key", api_key)):
             if value is not None:
                 raise InputError(f"--{name} goes with --http")
+        if sys.stdin is None:  # where a shell was told `<&-`
+            raise InputError("stdin is closed: no client can say anything", hint="give --http")
     if api_key == "":
         raise InputError("--api-key is empty", hint="leave it out, or give a key")
     verbs = _verbs(tasks)
@@ -93,6 +96,8 @@ def mcp(
     if http:
         return _over_http(verbs, settings, api_key, quiet=quiet)
     opened = open_backend(settings, quiet=quiet)
+    if sys.stdin.isatty():
+        note(f"{_told(verbs)} on stdin and stdout, for a program that speaks MCP", quiet=quiet)
     try:
         _over_stdio(opened, verbs, settings)
     finally:
@@ -107,6 +112,10 @@ def _verbs(tasks: str | None) -> list[Verb]:
         return list(VERBS.values())
     names = dict.fromkeys(name.strip() for name in tasks.split(","))
     return [find_verb(name) for name in names]
+
+
+def _told(verbs: list[Verb]) -> str:
+    return "1 task is a tool" if len(verbs) == 1 else f"{len(verbs)} tasks are tools"
 
 
 def _over_stdio(opened: Backend, verbs: list[Verb], settings: Settings) -> None:
@@ -142,7 +151,7 @@ def _over_http(verbs: list[Verb], settings: Settings, api_key: str | None, *, qu
             )
             facts = Facts(opened, options)
             app = create_http_app(create_server(facts, verbs), facts, has_key=has_key)
-            told = f"{len(verbs)} tasks are tools at {url_of(taken)}{PATH}"
+            told = f"{_told(verbs)} at {url_of(taken)}{PATH}"
             run_app(app, taken, ready=lambda: note(told))
         finally:
             opened.close()

@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from vedette.backends.address import parse_address
-from vedette.config import nearest
+from vedette.config import nearest, plainly
 from vedette.errors import InputError
 
 from .tables import LOCAL, UP, GatewayTable
@@ -122,7 +122,7 @@ def _explained(error: ValidationError, where: Path) -> InputError:
     key = ".".join(["gateway", *parts])
     if first["type"] == "missing":
         return InputError(f"{key} is missing in {where}")
-    problem = first["msg"].replace("Input should be", "it should be")
+    problem = plainly(first["msg"])
     return InputError(f"{key} in {where}: {problem}")
 
 

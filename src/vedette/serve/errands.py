@@ -179,6 +179,8 @@ class Errands:
         finally:
             leash.let_go()
             await asyncio.wait([working])
+            # Read, or asyncio tells of it with its traceback: where a client left, nobody waits.
+            working.exception()
 
 
 def _outcomes(

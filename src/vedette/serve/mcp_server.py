@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import orjson
+from anyio import AsyncFile
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -28,6 +29,7 @@ from .door import Door
 from .errands import Errands
 from .facts import Facts
 from .guard import Guard
+from .stdin_lines import StdinLines
 from .verb_call import call
 from .verbs.table import Verb, find_verb
 
@@ -76,7 +78,8 @@ def create_server(facts: Facts, verbs: Iterable[Verb]) -> Server[Any]:
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Answer on stdin and stdout until the client closes them."""
-    async with stdio_server() as (reading, writing):
+    lines = cast("AsyncFile[str]", StdinLines())  # only iterated over
+    async with stdio_server(stdin=lines) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from vedette.config import plainly
 from vedette.errors import InputTooLong, VedetteError
 from vedette.types import Json
 
@@ -26,7 +27,7 @@ _KINDS = {
     501: "not_supported_error",
     503: "unavailable_error",
 }
-_TRIED_TYPE = re.compile(r"str|constrained-str|list\[.*\]")
+_TRIED_TYPE = re.compile(r"str|constrained-str|list\[.*\]|[A-Z]\w+Body")
 _NO_SUCH = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -109,8 +110,9 @@ async def _invalid(_: HttpRequest, error: RequestValidationError) -> JSONRespons
     if first["type"] == "extra_forbidden":
         refusal = Refusal(f"there is no field {param}", code="unknown_field", param=param)
     elif param:
-        problem = first["msg"].replace("Input should be", "it should be")
-        refusal = Refusal(f"{param}: {problem}", param=param)
+        refusal = Refusal(f"{param}: {plainly(first['msg'])}", param=param)
+    elif first["type"] == "list_type":
+        refusal = Refusal("the body must be a JSON list, with Content-Type: application/json")
     else:
         refusal = Refusal("the body must be a JSON object, with Content-Type: application/json")
     return response_of(refusal)

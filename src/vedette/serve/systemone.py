@@ -50,7 +50,8 @@ def systemone_router(facts: Facts, errands: Errands) -> APIRouter:
 
     @lru_cache(maxsize=MOST_TASKS)
     def asking(questions: tuple[Any, ...], given: bytes) -> Decide:
-        return Decide(questions, digits=DIGITS, **options.read(orjson.loads(given)))
+        read = options.read(orjson.loads(given), beside=("confidence",))
+        return Decide(questions, digits=DIGITS, **read)
 
     async def answered(http: HttpRequest) -> JSONResponse:
         if not _is_json(http.headers.get("content-type", "")):

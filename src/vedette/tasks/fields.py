@@ -31,11 +31,11 @@ def schema_of_fields(spec: str) -> dict[str, Json]:
         name, colon, kind = (piece.strip() for piece in part.partition(":"))
         if not _NAME.fullmatch(name):
             raise SchemaError(
-                f"--fields: {part.strip()!r} is not a field",
+                f"the field list: {part.strip()!r} is not a field",
                 hint='write "name", "name:type" or "name:A|B", separated by commas',
             )
         if name in properties:
-            raise SchemaError(f"--fields: {name} is there twice")
+            raise SchemaError(f"the field list: {name} is there twice")
         properties[name] = _field(name, kind if colon else "string")
     return {
         "type": "object",
@@ -49,11 +49,11 @@ def _field(name: str, kind: str) -> dict[str, Json]:
     if "|" in kind:
         values: list[Json] = [value.strip() for value in kind.split("|")]
         if "" in values or len(set(map(str, values))) != len(values):
-            raise SchemaError(f"--fields: {name} has an empty or a repeated value: {kind}")
+            raise SchemaError(f"the field list: {name} has an empty or a repeated value: {kind}")
         return {"enum": [*values, None]}
     if kind not in _TYPES:
         raise SchemaError(
-            f"--fields: {name} has the unknown type {kind!r}",
+            f"the field list: {name} has the unknown type {kind!r}",
             hint=f"types are {', '.join(_TYPES)}, or values separated by |",
         )
     return dict(_TYPES[kind])

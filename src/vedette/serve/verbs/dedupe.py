@@ -33,8 +33,13 @@ class Dedupe:
 
     def _row(self, item: Item) -> str | Mapping[str, Json]:
         """What is compared: the text, or the fields that are named."""
-        if not item.columns or self._fields:
-            return item.columns or item.text
+        if self._fields:
+            if not any(name in item.columns for name in self._fields):
+                listed = ", ".join(map(repr, self._fields))
+                raise InputError(f"the input {item.id} has none of the fields {listed}")
+            return item.columns
+        if not item.columns:
+            return item.text
         text = item.columns.get("text")
         if not isinstance(text, str):
             raise InputError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Annotated, Any, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from vedette.config import nearest
+from vedette.config import nearest, plainly
 from vedette.errors import InputError
 from vedette.types import Json
 
@@ -66,22 +66,25 @@ class Options:
         found: dict[str, Any] = _without_titles(self._model.model_json_schema())
         return {"type": "object", "properties": {}, **found}
 
-    def read(self, given: Mapping[str, Json]) -> dict[str, Any]:
-        """The arguments for `built_by`, of what is given. Raises `BadOption`, `InputError`."""
+    def read(self, given: Mapping[str, Json], beside: Sequence[str] = ()) -> dict[str, Any]:
+        """The arguments for `built_by`, of what is given. Raises `BadOption`, `InputError`.
+
+        `beside` are names that may stand beside these and are read by somebody else.
+        """
         for name in given:
-            self._check_known(name)
+            self._check_known(name, beside)
         try:
             found = self._model.model_validate(dict(given))
         except ValidationError as error:
             raise self._bad(error, given) from error
         return {name[len("at_") :]: getattr(found, name) for name in found.model_fields_set}
 
-    def _check_known(self, name: str) -> None:
+    def _check_known(self, name: str, beside: Sequence[str]) -> None:
         if name in self.parameters:
             return
         if name in self._refused:
             raise BadOption(f"the option {name} is not for requests: {self._refused[name]}", name)
-        valid = list(self.parameters)
+        valid = [*self.parameters, *beside]
         meant = nearest(name, valid)
         listed = f"there are {', '.join(valid)}" if valid else "there is none"
         hint = f"did you mean {meant}?" if meant else listed
@@ -101,7 +104,7 @@ class Options:
             )
         places = [str(one) for one in first["loc"] if isinstance(one, int)]
         place = ".".join([option, *places])
-        problem = first["msg"].replace("Input should be", "it should be")
+        problem = plainly(first["msg"])
         return BadOption(f"the option {place}: {problem}", place)
 
 
