@@ -120,6 +120,14 @@ class Settings(BaseSettings):
         min_length=1,
         description="A smaller model of the same vocabulary that may guess tokens; `auto` is none.",
     )
+    mmproj: Auto[str] = Field(
+        default=None,
+        min_length=1,
+        description=(
+            "The model's vision projector, a path; `auto` is the `mmproj*.gguf` beside the model, "
+            "`none` is without."
+        ),
+    )
     speculate: str = Field(
         default="auto",
         description="Who guesses tokens: `auto`, `off`, `ngram:N`, `draft:N` or `drawn:N`.",

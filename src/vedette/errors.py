@@ -13,7 +13,8 @@
     │   ├── CalibrationMismatch a threshold file made for another model, prompt or label list
     │   ├── RedLine             a task that a small model is not to be trusted with
     │   ├── GuardBlocked        a text that breaks a policy of the gateway
-    │   └── AdapterRefused      an adapter that cannot be applied, or not to this model
+    │   ├── AdapterRefused      an adapter that cannot be applied, or not to this model
+    │   └── ProjectorRefused    a vision projector that cannot be used, or not with this model
     ├── FileError               a file cannot be read, written or parsed          exit 2
     │   └── DiskFull            not enough room, said before or while writing
     ├── ModelError              weights: missing, corrupt, wrong hash             exit 2, HTTP 404
@@ -150,6 +151,12 @@ class AdapterRefused(InputError):
     """An adapter that cannot be applied as a whole, or not to this model."""
 
     code = "adapter_refused"
+
+
+class ProjectorRefused(InputError):
+    """A vision projector that cannot be used, or not with this model."""
+
+    code = "projector_refused"
 
 
 class FileError(VedetteError):

@@ -29,13 +29,15 @@ class Message:
     """One turn of a chat. `content` is data: special-token spellings in it stay plain text.
 
     `calls` are the tools that an assistant's turn called. A turn of role `tool` is the result of
-    the call of this number (`call`, from 0 on), counted over all turns before it.
+    the call of this number (`call`, from 0 on), counted over all turns before it. `pictures` stand
+    in the content, in the order of their places.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     calls: tuple[ToolCall, ...] = ()
     call: int = 0
+    pictures: tuple[Placed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class Prompt:
         return bool(self.tools) or any(
             message.calls or message.role == "tool" for message in self.messages
         )
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether a picture stands in one of its messages."""
+        return any(message.pictures for message in self.messages)
 
     @property
     def shares(self) -> bool:
@@ -344,7 +351,7 @@ class Capabilities:
     useful_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Picture:
     """A picture that `vedette.pictures.load` has found whole and not too large.
 
@@ -364,23 +371,34 @@ class Picture:
         return f"image/{self.format}"
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A picture in a text: it stands before the character of this number."""
+
+    at: int
+    picture: Picture
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How an item's text was read off a picture; it becomes `picture` in the result line.
 
     `confidence` is the reader's own, the mean over the characters, from 0 to 1; None where there
-    was nothing to read. `unsure_lines` were left out.
+    was nothing to read. `unsure_lines` were left out. Read by the `projector`, the picture itself
+    is shown to the model, and there is nothing more to tell.
     """
 
     sha256: str
-    text: str
-    lines: int
-    confidence: float | None
+    text: str = ""
+    lines: int = 0
+    confidence: float | None = None
     unsure_lines: int = 0
-    read_by: Literal["ocr"] = "ocr"
+    read_by: Literal["ocr", "projector"] = "ocr"
 
     def as_dict(self) -> dict[str, Json]:
         """For the result line."""
+        if self.read_by == "projector":
+            return {"sha256": self.sha256, "read_by": self.read_by}
         told: dict[str, Json] = {
             "sha256": self.sha256,
             "read_by": self.read_by,
@@ -398,7 +416,7 @@ class Item:
     """One input of a task: id (as given, or its 1-based number), text, other columns.
 
     `picture` is one that has not been read yet: the text is still to come. `reading` says that
-    the text was read off one.
+    the text was read off one; with a `picture` too, that this is shown and the text is its mark.
     """
 
     id: str

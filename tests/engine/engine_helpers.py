@@ -72,8 +72,10 @@ def assert_nothing_leaked(engine: EngineCore) -> None:
     """No live sequence, no reservation; every id is either free or holds a kept prefix."""
     wait_until_idle(engine)
     cells, context = engine._loop._room.cells, engine._loop._room.context
-    ids = [*cells._free_ids, *cells._kept]
-    assert sorted(ids) == list(range(context.spec.n_seq))
+    end = time.monotonic() + WAIT_S
+    while sorted([*cells._free_ids, *cells._kept]) != list(range(context.spec.n_seq)):
+        assert time.monotonic() < end, "an id is lost, or held twice"
+        time.sleep(0.001)  # the loop may be letting go of what was computed under an adapter
     assert cells.reserved_cells == 0
     sources = [kept.source for kept in cells._kept.values()]
     assert all(sources.count(i) == kept.users for i, kept in cells._kept.items())

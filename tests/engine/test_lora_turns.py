@@ -242,5 +242,5 @@ def test_a_chain_of_kept_beginnings_is_forgotten_as_a_whole() -> None:
 def test_prompts_of_the_past_say_nothing_of_other_adapters() -> None:
     past = Past()
     past.add([1, 2, 3], X)
-    assert past.n_common([1, 2, 4], X) == 2
-    assert past.n_common([1, 2, 4], Y) == 0
+    assert past.common([1, 2, 4], X).n_tokens == 2
+    assert past.common([1, 2, 4], Y).n_tokens == 0

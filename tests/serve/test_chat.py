@@ -165,9 +165,10 @@ def test_what_cannot_be_heeded_is_refused_and_named(http, fields, param):
     assert param.rsplit(".", 1)[-1] in error["message"]
 
 
-def test_pictures_are_refused(http):
-    part = {"type": "image_url", "image_url": {"url": "data:,"}}
-    assert "text only" in refusal(http, messages=[{"role": "user", "content": [part]}])["message"]
+def test_sounds_are_refused(http):
+    part = {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}
+    error = refusal(http, messages=[{"role": "user", "content": [part]}])
+    assert "texts and pictures only" in error["message"]
 
 
 def test_values_that_change_nothing_are_taken(client):

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+# pytest rewrites anyio's modules as they are imported, and Python 3.11 fails to parse one where
+# the stack is deep (CPython issue 106905): so this one is not left to the test that needs it.
 import httpx2
 import jsonschema_rs
 import pytest

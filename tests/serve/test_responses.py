@@ -278,7 +278,7 @@ def test_what_comes_before_the_first_text_is_an_http_error(client):
         ({"input": [{"role": "robot", "content": "x"}]}, "input.0.role"),
         (
             {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]},
-            "input.0.content.0.type",
+            "input.0.content.0.image_url",
         ),
         (
             {"input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "["}]},

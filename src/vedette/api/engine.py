@@ -10,10 +10,12 @@ import orjson
 from pydantic import BaseModel, TypeAdapter
 
 from vedette.backends.adapted import Adapted
-from vedette.backends.local import LocalBackend, fetch, options_of
+from vedette.backends.local import LocalBackend, fetch, options_for
 from vedette.backends.personas import parse_personas
 from vedette.config import load
 from vedette.errors import InputError, SchemaError
+from vedette.pictures.content import joined
+from vedette.pictures.loading import load as load_picture
 from vedette.tasks.fields import schema_of_fields
 from vedette.types import (
     AdapterScales,
@@ -23,6 +25,7 @@ from vedette.types import (
     EmbedRequest,
     Json,
     Message,
+    Picture,
     Prompt,
     Request,
     Sampling,
@@ -32,7 +35,8 @@ from vedette.types import (
 )
 
 Schema = dict[str, Any] | str | type[BaseModel]
-Chat = str | Sequence[dict[str, str]] | Prompt
+Chat = str | Sequence[Mapping[str, Any]] | Prompt
+"""A user's text, or messages: `role` and `content`, a text or a list of texts and pictures."""
 Scales = Mapping[str, float]
 """Loaded adapters by name, each with the scale at which it is applied."""
 
@@ -70,7 +74,9 @@ class Engine:
     `model` is a name, `hf:user/repo:QUANT` or a path (None: the configured default), fetched if
     it is not here yet and `offline` is not set. Use it as a context manager, or call `close`.
     `width` requests are answered at once; `context_tokens` bounds prompt and answer together.
-    `draft` is a smaller model that may guess tokens, `speculate` says who does.
+    `draft` is a smaller model that may guess tokens, `speculate` says who does. `mmproj` is the
+    model's vision projector (None: one that lies beside the model, `none`: without one); then
+    messages may hold pictures.
     `tuned` says whether a copy that `vedette tune` made of the model is used. `adapters` are LoRA
     adapters to load, their files by name; a request is answered under those that it names.
     """
@@ -84,6 +90,7 @@ class Engine:
         context_tokens: int | None = None,
         kv_type: str | None = None,
         draft: str | None = None,
+        mmproj: str | Path | None = None,
         speculate: str | None = None,
         offline: bool | None = None,
         tuned: bool | None = None,
@@ -96,12 +103,13 @@ class Engine:
             context_tokens=context_tokens,
             kv_type=kv_type,
             draft=draft,
+            mmproj=None if mmproj is None else str(mmproj),
             speculate=speculate,
             offline=offline,
             tuned=tuned,
         )
         fetch(settings)
-        self.backend = LocalBackend(settings.model, options_of(settings), use_tuned=settings.tuned)
+        self.backend = LocalBackend(settings.model, options_for(settings), use_tuned=settings.tuned)
         try:
             self.backend.add_personas(parse_personas(settings.lora))
             for name, path in (adapters or {}).items():
@@ -207,9 +215,26 @@ def _prompt(prompt: Chat) -> Prompt:
     for message in prompt:
         if message.get("role") not in ("system", "user", "assistant"):
             raise InputError(f"a message needs a role: system, user or assistant; got {message}")
-    return Prompt(
-        messages=tuple(Message(cast(Any, m["role"]), str(m.get("content", ""))) for m in prompt)
-    )
+    return Prompt(messages=tuple(map(_message, prompt)))
+
+
+def _message(given: Mapping[str, Any]) -> Message:
+    content = given.get("content", "")
+    parts = content if isinstance(content, list | tuple) else [str(content)]
+    text, placed = joined([_part(part) for part in parts])
+    return Message(cast(Any, given["role"]), text, pictures=placed)
+
+
+def _part(part: object) -> str | Picture:
+    """A text or a picture, as such or as OpenAI's clients send it. Raises `InputError`."""
+    match part:
+        case str() | Picture():
+            return part
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            return load_picture(url)
+    raise InputError(f"a part of a message is a text or a picture, not {part!r}")
 
 
 def _as_text(value: Json) -> str:

@@ -133,11 +133,16 @@ class Backend(Protocol):
 
 
 def check_plain(prompt: Prompt) -> None:
-    """For a backend that renders no tools: raises `CapabilityMissing` for a prompt with such."""
+    """For a backend that is sent texts: raises `CapabilityMissing` for tools and pictures."""
     if prompt.has_tools:
         raise CapabilityMissing(
             "this backend does not show tools to a model by its template",
             hint="describe them in a message, or use --backend local",
+        )
+    if prompt.has_pictures:
+        raise CapabilityMissing(
+            "this backend is given no pictures",
+            hint="use --backend local with a model that has a projector",
         )
 
 

@@ -21,6 +21,7 @@ from vedette.models.context_limit import recall
 from vedette.models.fingerprint import file_sha256
 from vedette.models.locate import locate
 from vedette.models.progress import Progress
+from vedette.models.projector_place import projector_for
 from vedette.models.pull import pull
 from vedette.types import (
     AnyRequest,
@@ -47,6 +48,15 @@ def options_of(settings: Settings) -> EngineOptions:
         speculate=settings.speculate,
         draft=locate(settings.draft).path if settings.draft else None,
     )
+
+
+def options_for(settings: Settings, progress: Progress | None = None) -> EngineOptions:
+    """As `options_of`, with the projector of the model, which must be here; what is taken is said.
+
+    Raises as `projector_for` does.
+    """
+    path = projector_for(settings.mmproj, locate(settings.model).path, progress)
+    return replace(options_of(settings), mmproj=path)
 
 
 def _with_curve(options: EngineOptions, tuning: tuned.Tuning | None) -> EngineOptions:
@@ -106,13 +116,14 @@ class LocalBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Completes, constrains, scores, copies, embeds, and applies adapters."""
+        """Completes, constrains, scores, copies, embeds, adapts; sees, where it has a projector."""
         return Capabilities(
             can_constrain=True,
             can_score=True,
             can_copy=True,
             can_embed=True,
             can_adapt=True,
+            can_see=self.engine.sees,
             context_tokens=self.engine.max_context_tokens,
             useful_tokens=self._useful_tokens,
         )

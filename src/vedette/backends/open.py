@@ -17,7 +17,7 @@ from .base import Backend
 from .find_server import find_server
 from .http_client import is_loopback
 from .llama_server import LlamaServerBackend
-from .local import LocalBackend, fetch, options_of
+from .local import LocalBackend, fetch, options_for
 from .openai_http import OpenAIBackend
 from .own_server import OwnServerBackend
 from .personas import parse_personas
@@ -42,7 +42,7 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
         case InProcess(model):
             return _in_process(_with_model(settings, model), progress)
         case OwnServer(model, program):
-            _refuse_flags(settings, "model", "draft", "speculate", "tuned")
+            _refuse_flags(settings, "model", "draft", "mmproj", "speculate", "tuned")
             return _own(_with_model(settings, model), program, progress)
         case RunningServer(url):
             _refuse_flags(
@@ -52,6 +52,7 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
                 "context_tokens",
                 "kv_type",
                 "draft",
+                "mmproj",
                 "speculate",
                 "tuned",
             )
@@ -61,7 +62,9 @@ def open_backend(settings: Settings, progress: Progress | None = None) -> Backen
                 url, width=settings.width, timeout_s=settings.timeout_s, key=key
             )
         case OpenAIServer(url, model):
-            _refuse_flags(settings, "model", "threads", "kv_type", "draft", "speculate", "tuned")
+            _refuse_flags(
+                settings, "model", "threads", "kv_type", "draft", "mmproj", "speculate", "tuned"
+            )
             _check_network(settings, url)
             return OpenAIBackend(
                 url,
@@ -98,6 +101,7 @@ def _larger_settings(settings: Settings, larger: str) -> Settings:
         width=settings.width,
         offline=settings.offline,
         lora="",  # adapters are made for one model, which is the smaller one here
+        mmproj="auto" if isinstance(address, InProcess) else None,  # and so is a projector
         tuned=settings.tuned if isinstance(address, InProcess) else None,
         threads=settings.threads if isinstance(address, InProcess | OwnServer) else None,
     )
@@ -159,7 +163,8 @@ def _local(settings: Settings, progress: Progress | None) -> LocalBackend:
     Raises what `fetch` and `LocalBackend` raise.
     """
     fetch(settings, progress)
-    backend = LocalBackend(settings.model, options_of(settings), use_tuned=settings.tuned)
+    options = options_for(settings, progress)
+    backend = LocalBackend(settings.model, options, use_tuned=settings.tuned)
     if backend.is_tuned and progress is not None:
         progress.note(
             f"{backend.name}: answers come from the copy that `vedette tune` made; --no-tune "

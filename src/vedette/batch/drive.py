@@ -103,7 +103,7 @@ class Driver(Generic[Tag]):
         run = _Run(tag)
         self._runs.add(run)
         try:
-            if item.picture is not None:
+            if item.picture is not None and item.reading is None:
                 raise InputError(
                     f"the picture of {item.id} has not been read",
                     hint="vedette.batch.read_pictures.read_item reads it",

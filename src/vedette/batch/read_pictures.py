@@ -1,4 +1,7 @@
-"""Pictures as rows: where one is, then the picture itself, then the text that is read off it."""
+"""Pictures as rows: where one is, then the picture itself, then the text that is read off it.
+
+Or no text: what a model is shown itself goes by a mark.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from vedette.errors import InputError, PictureError, RequestError
 from vedette.pictures.fetch import Fetch
 from vedette.pictures.loading import load
+from vedette.pictures.marks import mark_of
 from vedette.pictures.ocr import Ocr
 from vedette.types import Item, Json, Reading
 
@@ -66,6 +70,17 @@ def read_rows(
             row = row.loaded(fetch)
         if isinstance(row, Item) and row.picture is not None and not (known and known(row)):
             row = _read(row, ocr)
+        yield row
+
+
+def shown_rows(rows: Iterable[Row | PictureRow], *, fetch: Fetch | None = None) -> Iterator[Row]:
+    """The rows, a mark in the place of each picture that the model is to be shown itself."""
+    for row in rows:
+        if isinstance(row, PictureRow):
+            row = row.loaded(fetch)
+        if isinstance(row, Item) and row.picture is not None:
+            reading = Reading(sha256=row.picture.sha256, read_by="projector")
+            row = replace(row, text=mark_of(row.picture), reading=reading)
         yield row
 
 

@@ -21,7 +21,7 @@ from .read_csv import check_csv_header, read_csv
 from .read_jsonl import read_jsonl
 from .read_lines import FirstLine, LineStream, read_blocks, read_lines, read_records
 from .read_parquet import check_parquet, read_parquet
-from .read_pictures import PictureRow, in_field, read_rows
+from .read_pictures import PictureRow, in_field, read_rows, shown_rows
 from .rows import Fields, Row
 
 Records: TypeAlias = Literal["line", "blank", "regex"]
@@ -52,7 +52,8 @@ class Source:
 
     A file that is a picture is one row, its id the path; of structured rows `picture_field` names
     the field that says where the picture is: a path, a data URL, or a URL if `fetch_pictures`
-    allows that. The text is read off the picture by OCR.
+    allows that. The text is read off the picture by OCR, or the picture itself is shown to the
+    model by the projector of this hash (`shown_by`).
     """
 
     paths: tuple[str, ...]
@@ -70,6 +71,7 @@ class Source:
     needs_columns: bool = True
     picture_field: str | None = None
     fetch_pictures: bool = False
+    shown_by: str | None = None
 
     @property
     def fields(self) -> Fields:
@@ -95,7 +97,14 @@ class Source:
 
         Raises as `check` does.
         """
-        return ocr_identity() if self._has_pictures(resolve(self.paths, self.format)) else None
+        if not self.has_pictures:
+            return None
+        return {"projector": self.shown_by} if self.shown_by is not None else ocr_identity()
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether there are pictures among the rows. Raises as `check` does."""
+        return self._has_pictures(resolve(self.paths, self.format))
 
     def _has_pictures(self, files: tuple[InputFile, ...]) -> bool:
         return self.picture_field is not None or any(file.format == "pictures" for file in files)
@@ -109,7 +118,7 @@ class Source:
         """
         files = resolve(self.paths, self.format)
         self._check_options(files)
-        if self._has_pictures(files):
+        if self._has_pictures(files) and self.shown_by is None:
             check_ocr()
         for file in files:
             if file.format == "parquet":
@@ -133,6 +142,8 @@ class Source:
         if not self._has_pictures(files):
             return cast("Iterator[Row]", chosen)  # none of them is a `PictureRow`
         fetch = Fetch() if self.fetch_pictures else None
+        if self.shown_by is not None:
+            return shown_rows(chosen, fetch=fetch)
         return read_rows(chosen, Ocr(), fetch=fetch, known=known)
 
     def total(self) -> int | None:

@@ -57,6 +57,10 @@ class JobOptions:
     "Field or column that says where a picture is (path, data URL); its text is the row's."
     fetch_pictures: bool = False
     "Fetch pictures of which the field gives an http(s) URL."
+    read_by: Literal["auto", "projector", "ocr"] = "auto"
+    "Pictures are shown to a model that sees (projector), or their text is read (ocr); auto: shown."
+    mmproj: str | None = None
+    "Vision projector of the model; auto takes mmproj*.gguf beside the model, none is without."
     limit: int | None = None
     "Only the first N rows."
     sample: int | None = None
@@ -112,6 +116,8 @@ class JobOptions:
             "threads",
             "no_tune",
             "offline",
+            "read_by",
+            "mmproj",
             "show_prompt",
         ):
             if getattr(self, name) != getattr(default, name):
@@ -164,20 +170,26 @@ def settings_of(options: JobOptions) -> Settings:
         lora=",".join(options.lora) if options.lora else None,
         width=options.width,
         threads=options.threads,
+        mmproj=options.mmproj,
         tuned=False if options.no_tune else None,
         offline=options.offline,
     )
 
 
-def open_backend(settings: Settings, *, quiet: bool, larger: str | None = None) -> Backend:
+def open_backend(
+    settings: Settings, *, quiet: bool, larger: str | None = None, sees: bool = False
+) -> Backend:
     """Who answers; weights are fetched first if they are not here and the network may be used.
 
-    `larger` is the address of a second tier.
+    `larger` is the address of a second tier. Without `sees` no vision projector is loaded.
     """
     from vedette.backends.open import open_backend as opened
     from vedette.backends.open import open_tiers
     from vedette.models.progress import progress_for_stderr
+    from vedette.models.projector_place import WITHOUT
 
+    if not sees:
+        settings = settings.model_copy(update={"mmproj": WITHOUT})
     progress = progress_for_stderr(quiet=quiet)
     return opened(settings, progress) if larger is None else open_tiers(settings, larger, progress)
 
@@ -204,6 +216,7 @@ def run_job(
     from vedette.batch.job import Job, check
     from vedette.batch.progress import progress_on
     from vedette.batch.runner import run
+    from vedette.cli.shown import may_be_shown, shown
 
     source = source or options.source(paths, columns)
     if not asks_model:
@@ -211,12 +224,17 @@ def run_job(
     if options.fetch_pictures and settings_of(options).offline:
         raise InputError("--fetch-pictures uses the network, which --offline forbids")
     workers = options.worker_count()
-    check(source, options.out, options.journal, options.retry_failed)
+    sees = asks_model and may_be_shown(task, source, options)
+    first = replace(source, shown_by="") if sees else source  # what reads them is not known yet
+    check(first, options.out, options.journal, options.retry_failed)
     backend: Backend = NoModel()
     if asks_model:
-        backend = open_backend(settings_of(options), quiet=options.quiet, larger=larger)
+        backend = open_backend(settings_of(options), quiet=options.quiet, larger=larger, sees=sees)
+    opened = backend
     model = backend.name if asks_model else None
     try:
+        if sees:
+            source, backend = shown(source, backend, options)
         if options.show_prompt:
             return _show_prompt(task, source, backend)
         _check_task(task, backend, columns)
@@ -233,7 +251,7 @@ def run_job(
         )
         summary = run(job, progress_on(sys.stderr, quiet=options.quiet))
     finally:
-        backend.close()
+        opened.close()
     if options.json:
         body = {**summary.as_dict(), "model": model}
         if options.out == "-":
@@ -256,11 +274,15 @@ def run_job(
 
 def _check_task(task: Task, backend: Backend, columns: tuple[str, ...]) -> None:
     """What is wrong with the task itself is said once, before the first row."""
+    from vedette.backends.shown import Showing
     from vedette.errors import NothingQualifies
+    from vedette.pictures.marks import SAMPLE
     from vedette.tasks.base import TakesForm
     from vedette.types import Item
 
     text = task.sample_text if isinstance(task, TakesForm) else "x"
+    if isinstance(backend, Showing):
+        text = SAMPLE
     item = Item(id="0", text=text, columns=dict.fromkeys(columns))
     for request in next(task.steps(item, backend), ()):
         with suppress(NothingQualifies):  # that is about the text, and this one is made up

@@ -36,9 +36,11 @@ def serve(
     threads: int | None = None,
     context_tokens: int | None = None,
     draft: str | None = None,
+    mmproj: str | None = None,
     speculate: str | None = None,
     lora: tuple[str, ...] = (),
     adapters_dir: str | None = None,
+    fetch_pictures: bool = False,
     no_tune: bool = False,
     offline: bool | None = None,
     quiet: bool = False,
@@ -72,12 +74,16 @@ def serve(
         Most tokens of prompt and answer together.
     draft
         A smaller model of the same vocabulary that may guess tokens.
+    mmproj
+        Vision projector of the model; auto takes mmproj*.gguf beside the model, none is without.
     speculate
         Who guesses tokens: auto, off, ngram:N, draft:N or drawn:N.
     lora
         A LoRA adapter to have ready: NAME=PATH or NAME=PATH:SCALE; may be given again.
     adapters_dir
         Folder of adapters that clients may add and take away.
+    fetch_pictures
+        Fetch pictures that requests name by http(s) URLs; else they must come as data URLs.
     no_tune
         Use the weights as downloaded, also where `vedette tune` made a faster copy of them.
     offline
@@ -107,12 +113,15 @@ def serve(
         threads=threads,
         context_tokens=context_tokens,
         draft=draft,
+        mmproj=mmproj,
         speculate=speculate,
         lora=",".join(lora) if lora else None,
         adapters_dir=adapters_dir,
         tuned=False if no_tune else None,
         offline=offline,
     )
+    if fetch_pictures and settings.offline:
+        raise InputError("--fetch-pictures uses the network, which --offline forbids")
     if api_key == "":
         raise InputError("--api-key is empty", hint="leave it out, or give a key")
     key = api_key or os.environ.get(SERVE_API_KEY_VARIABLE, "")
@@ -126,7 +135,7 @@ def serve(
         files = open_files(settings)
         if files is not None:
             stack.enter_context(files)
-        opened = without_adapters(open_backend(settings, quiet=quiet))
+        opened = without_adapters(open_backend(settings, quiet=quiet, sees=True))
         gateway = None
         try:
             options = ServeOptions(
@@ -139,6 +148,7 @@ def serve(
                 personas=parse_personas(settings.lora),
                 adapters_dir=settings.adapters_dir,
                 red_lines=is_small(settings),
+                fetch_pictures=fetch_pictures,
             )
             if table is not None:
                 from vedette.gateway.open import open_gateway

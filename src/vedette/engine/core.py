@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +14,10 @@ from typing import overload
 
 import psutil
 
-from vedette.errors import EngineFailed, InputError
+from vedette.errors import EngineFailed, InputError, InputTooLong
 from vedette.models.adapter_file import AdapterFile
+from vedette.models.gguf_header import read_header
+from vedette.models.projector_file import check_model, read_projector
 from vedette.types import (
     AdapterScales,
     AnyRequest,
@@ -39,6 +42,7 @@ from .options import EngineOptions, check_request
 from .penalties import check_tokens
 from .score import ChoiceTrie, RootWork, Scoring
 from .sequence import Sequence
+from .sight import Sight
 from .speculation.guessing import Guessing
 from .speculation.policy import Policy
 from .speculation.vocabulary import check_same_vocabulary
@@ -50,17 +54,21 @@ from .tokens import PromptTokens, Tokenizer
 # Of the memory that is free when the engine starts, the part that a KV cache may take.
 _MEMORY_SHARE = 0.5
 
+WHOLE_PICTURE_TOKENS = 512
+"""Room in a step where a picture cannot be cut into several."""
+
 
 class EngineCore:
     """A model, a cache and the loop over them. Use as a context manager, or call `close`.
 
-    Raises `ModelNotFound`, `ModelCorrupt` or `EngineFailed` when it cannot start.
+    Raises `ModelNotFound`, `ModelCorrupt`, `ProjectorRefused` or `EngineFailed` when it cannot
+    start.
     """
 
     def __init__(self, path: Path, options: EngineOptions | None = None) -> None:
         self.options = options or EngineOptions()
         self.model = Model(path)
-        self.tokenizer = Tokenizer(self.model)
+        self._sight: Sight | None = None
         self._compiler: Compiler | None = None
         self._compiler_lock = threading.Lock()
         self._eog = frozenset(self.model.eog_tokens)
@@ -68,12 +76,33 @@ class EngineCore:
         self._n_users = 0
         self._closed = False
         try:
+            self._sight = self._open_sight()
+            self.tokenizer = Tokenizer(self.model, self._sight)
             draft = self._open_draft()
             self._loop = Loop(self.model, self.options, self._max_cells(), draft)
             self._adapters = Adapters(self.model, self._loop.errands)
         except BaseException:
-            self.model.close()
+            self._close_model()
             raise
+
+    def _open_sight(self) -> Sight | None:
+        """What shows the model pictures. Raises `ProjectorRefused`."""
+        path = self.options.mmproj
+        if path is None:
+            return None
+        check_model(read_projector(path), read_header(self.model.path), self.model.path.name)
+        from .llama.vision import Projector  # it loads a library of its own
+
+        projector = Projector(self.model, path, threads=self.options.threads)
+        if projector.shows_whole:
+            n_least = max(self.options.batch_tokens, WHOLE_PICTURE_TOKENS)
+            self.options = replace(self.options, batch_tokens=n_least)
+        return Sight(projector)
+
+    def _close_model(self) -> None:
+        if self._sight is not None:
+            self._sight.close()
+        self.model.close()
 
     def _open_draft(self) -> Model | None:
         """The model that guesses. Raises `InputError` for one of another vocabulary."""
@@ -103,6 +132,11 @@ class EngineCore:
     def max_context_tokens(self) -> int:
         """Room for one request: prompt and answer together."""
         return self._loop.max_cells
+
+    @property
+    def sees(self) -> bool:
+        """Whether prompts may hold pictures."""
+        return self._sight is not None
 
     @property
     def stats(self) -> EngineStats:
@@ -191,6 +225,15 @@ class EngineCore:
         tokens = self.tokenizer.encode(prompt, think=think)
         if not tokens.ids:
             raise InputError("the prompt is empty", hint="give it at least one character")
+        if tokens.shown and tokens.shown[-1].end == len(tokens.ids):
+            raise InputError("the prompt ends with a picture", hint="let some text follow it")
+        most = self.options.batch_tokens
+        whole = next((len(s.vectors) for s in tokens.shown if s.vectors.is_whole), 0)
+        if whole > most:
+            raise InputTooLong(
+                f"a picture takes {whole} positions, which go into one step, and that has {most}",
+                hint="raise batch_tokens",
+            )
         return tokens
 
     def check(self, request: AnyRequest) -> None:
@@ -248,6 +291,7 @@ class EngineCore:
             n_prompt=len(prompt.ids),
             n_total=len(prompt.ids) + n_most,
             n_shared=prompt.n_shared,
+            shown=prompt.shown,
             deadline=_deadline(request.deadline_s),
             adapters=adapters,
         )
@@ -298,6 +342,7 @@ class EngineCore:
             n_prompt=len(prompt.ids),
             n_total=len(prompt.ids) + sum(map(len, trie.branches)),
             n_shared=prompt.n_shared,
+            shown=prompt.shown,
             logits_from=len(prompt.ids) - 1,
             deadline=_deadline(request.deadline_s),
             adapters=adapters,
@@ -314,6 +359,7 @@ class EngineCore:
             n_prompt=len(prompt.ids),
             n_total=len(prompt.ids),
             n_shared=prompt.n_shared,
+            shown=prompt.shown,
             logits_from=len(prompt.ids) - 1,
             deadline=_deadline(request.deadline_s),
             adapters=adapters,
@@ -358,7 +404,7 @@ class EngineCore:
             self._closed = True
             self._users.wait_for(lambda: self._n_users == 0)
         self._loop.close()
-        self.model.close()
+        self._close_model()
 
     def __enter__(self) -> EngineCore:
         return self

@@ -143,7 +143,7 @@ class Loop:
         started = time.perf_counter()
         self._drop_ended()
         self._admit()
-        group = self._turns.group(self._live)
+        group = self._show_picture(self._turns.group(self._live))
         self._speculator.guess(group, self._options.batch_tokens)
         slices = plan(group, self._options.batch_tokens, self._options.n_outputs)
         if not slices:
@@ -155,6 +155,24 @@ class Loop:
         step_s = time.perf_counter() - started
         n_tokens = sum(part.n_tokens + part.n_guesses for part in slices)
         self.stats.record(n_tokens, len(rows), self._batch.decode_s, step_s)
+
+    def _show_picture(self, group: list[Sequence]) -> list[Sequence]:
+        """Show a part of one picture, whose turn it is, as no batch holds vectors and tokens.
+
+        Returns the group without what has failed.
+        """
+        sequence = next((each for each in group if each.shown_next is not None), None)
+        if sequence is None:
+            return group
+        began = time.perf_counter()
+        try:
+            n = self._batch.show(self._room.context, sequence, self._options.batch_tokens)
+        except EngineFailed as error:
+            self._fail(sequence, error)
+            return [each for each in group if each is not sequence]
+        self._advance(sequence, n)
+        self.stats.record(n, 0, self._batch.decode_s, time.perf_counter() - began)
+        return group
 
     def _drop_ended(self) -> None:
         """Take out what was cancelled or is too late, queued or live."""

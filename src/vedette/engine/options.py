@@ -35,7 +35,8 @@ class EngineOptions:
     `max_context_tokens` (None: what the model was trained for and the memory holds).
     `use_forced` and `share_prefixes` exist to be switched off for comparison. `speculate` says who
     guesses tokens (see `speculation.policy.Policy`), `draft` is the file of a smaller model of
-    the same vocabulary that may, `curve` what a step is known to take.
+    the same vocabulary that may, `curve` what a step is known to take. `mmproj` is the file of the
+    model's vision projector.
     """
 
     width: int = 8
@@ -52,6 +53,7 @@ class EngineOptions:
     speculate: str = "auto"
     draft: Path | None = None
     curve: CostCurve | None = None
+    mmproj: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("width", "cells", "batch_tokens", "threads", "max_queue"):

@@ -25,8 +25,8 @@ def plan(live: Sequences[Sequence], budget_tokens: int, budget_outputs: int) -> 
     """Fill a step: sequences that decode come first, then their guesses, and prompts take what is
     left, in order.
 
-    A prompt's slice stops at the end of its shared part, where the cache keeps a copy. Guesses
-    that do not fit are dropped.
+    A prompt's slice stops at the end of its shared part, where the cache keeps a copy, and at a
+    picture, which no batch of tokens can hold. Guesses that do not fit are dropped.
     """
     decoding = [sequence for sequence in live if not sequence.in_prompt]
     slices: list[Slice] = []
@@ -58,7 +58,9 @@ def plan(live: Sequences[Sequence], budget_tokens: int, budget_outputs: int) -> 
 
 def _known(sequence: Sequence, budget_tokens: int, budget_outputs: int) -> Slice | None:
     """The pending tokens of a sequence that fit, if any."""
-    end = min(len(sequence.tokens), sequence.n_cached + budget_tokens)
+    if sequence.shown_next is not None:
+        return None
+    end = min(sequence.tokens_end, sequence.n_cached + budget_tokens)
     if sequence.n_cached < sequence.n_shared < end:
         end = sequence.n_shared
     n_wanted = max(0, end - max(sequence.logits_from, sequence.n_cached))

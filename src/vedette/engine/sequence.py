@@ -13,6 +13,7 @@ from vedette.types import Timings, Usage
 
 from .holder import Start
 from .llama.adapter import NO_ADAPTERS, AdapterSet
+from .llama.batch import Vectors
 
 
 class Work(Protocol):
@@ -38,6 +39,30 @@ class Work(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Vectors in the place of tokens, from position `start` of a prompt on.
+
+    The ids that stand there belong to no token (they are negative) and tell the cache what was
+    shown: the same picture has the same ids, and no other one has.
+    """
+
+    start: int
+    vectors: Vectors
+
+    @property
+    def end(self) -> int:
+        """The position after it."""
+        return self.start + len(self.vectors)
+
+    def slice(self, first: int, most: int) -> Vectors:
+        """What comes next at position `first`: `most` rows of it, or all that must go together."""
+        if self.vectors.is_whole:
+            return self.vectors
+        at = first - self.start
+        return Vectors(self.vectors.values[at : at + most], is_whole=False)
+
+
 @dataclass(slots=True, eq=False)
 class Sequence:
     """`tokens[:n_cached]` are in the cache, the rest is pending.
@@ -46,7 +71,7 @@ class Sequence:
     `n_shared` leading tokens are declared to be the same for many items. `guesses` may come after
     all of `tokens`: they go into the next step to be checked, and are never more than guesses.
     While it waits, younger ones were admitted before it `n_passed` times. All of it is computed
-    under `adapters`.
+    under `adapters`. `shown` are pictures in the prompt, in order.
     """
 
     work: Work
@@ -56,6 +81,7 @@ class Sequence:
     n_shared: int = 0
     logits_from: int = 0
     adapters: AdapterSet = NO_ADAPTERS
+    shown: tuple[Shown, ...] = ()
     deadline: float | None = None
     start: Start | None = None
     parent: Sequence | None = None
@@ -83,6 +109,17 @@ class Sequence:
     def in_prompt(self) -> bool:
         """Still being prefilled."""
         return self.n_cached < self.n_prompt
+
+    @property
+    def shown_next(self) -> Shown | None:
+        """The picture that comes next, if none of its tokens does."""
+        return next((each for each in self.shown if each.start <= self.n_cached < each.end), None)
+
+    @property
+    def tokens_end(self) -> int:
+        """Up to where tokens come next: to the next picture, or to the end."""
+        starts = (each.start for each in self.shown if each.start >= self.n_cached)
+        return next(starts, len(self.tokens))
 
     @property
     def may_be_cached(self) -> list[int]:

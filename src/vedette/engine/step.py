@@ -13,6 +13,7 @@ from .generate import Generation
 from .llama.batch import Batch
 from .llama.context import MOST_PADDING, Context
 from .plan import Slice
+from .sequence import Sequence
 from .speculation.step_times import StepTimes
 
 
@@ -52,6 +53,20 @@ class Step:
         elif not self.changed_adapters:  # else planning took a part of it
             self._times.add(n_tokens, n_outputs, self.decode_s)
         return rows
+
+    def show(self, context: Context, sequence: Sequence, most: int) -> int:
+        """Put what comes next of a sequence's picture into its cells; how many positions.
+
+        At most `most`, unless the picture must be shown at once. Raises `EngineFailed`.
+        """
+        shown = sequence.shown_next
+        assert shown is not None
+        vectors = shown.slice(sequence.n_cached, most)
+        context.adapt(sequence.adapters)
+        began = time.perf_counter()
+        context.show(sequence.seq_id, vectors, sequence.n_cached)
+        self.decode_s = time.perf_counter() - began
+        return len(vectors)
 
     def _pad(self, context: Context, n_tokens: int) -> int:
         """Fill up to the size of which a step is faster, if there is one so near."""

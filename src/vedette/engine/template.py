@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from vedette.errors import InputError, ModelError
-from vedette.types import Prompt
+from vedette.types import Picture, Prompt
 
 from .call_form import CallTexts, probed
 from .thinking import AFTER, CLOSES, OPENS
@@ -28,11 +28,15 @@ CHATML = (
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the rendered prompt: the template's own (`trusted`), or a message's content."""
+    """A stretch of the rendered prompt: the template's own (`trusted`), or a message's content.
+
+    With a `picture` it is that, and has no text.
+    """
 
     text: str
     trusted: bool
     message: int | None = None
+    picture: Picture | None = None
 
     def split(self, at: int) -> tuple[Segment, Segment]:
         """Before and from a character on."""
@@ -43,13 +47,21 @@ Frame: TypeAlias = tuple[str | int, ...]
 """A rendered template: its own text, and in between the indices of the messages."""
 
 
-def marked_messages(roles: Sequence[str]) -> list[dict[str, str]]:
+def marked_messages(roles: Sequence[str]) -> list[dict[str, Any]]:
     """Messages of these roles, a mark in place of each content.
 
     So nothing in a content can be mistaken for the template's own control tokens.
     """
     marks = Marks()
     return [{"role": role, "content": marks.mark("")} for role in roles]
+
+
+def in_parts(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same with each content as a list of parts, as templates of vision models may want it."""
+    return [
+        {**message, "content": [{"type": "text", "text": message["content"]}]}
+        for message in messages
+    ]
 
 
 def frame_of(text: str, roles: Sequence[str]) -> Frame:
@@ -89,6 +101,33 @@ def segments_of(frame: Frame, prompt: Prompt) -> list[Segment]:
     if prompt.prefill:
         segments.append(Segment(prompt.prefill, False))
     return segments
+
+
+def with_pictures(segments: Sequence[Segment], prompt: Prompt) -> list[Segment]:
+    """The segments with the messages' pictures in their places.
+
+    Raises `InputError` where a message that has some is not shown as it is, or not once.
+    """
+    found: list[Segment] = []
+    shown: list[int] = []
+    for segment in segments:
+        number = segment.message
+        message = prompt.messages[number] if number is not None else None
+        if number is None or message is None or not message.pictures:
+            found.append(segment)
+            continue
+        if segment.text != message.content:
+            continue
+        shown.append(number)
+        begin = 0
+        for placed in message.pictures:
+            found.append(Segment(message.content[begin : placed.at], False, number))
+            found.append(Segment("", False, number, placed.picture))
+            begin = placed.at
+        found.append(Segment(message.content[begin:], False, number))
+    if shown != [i for i, message in enumerate(prompt.messages) if message.pictures]:
+        raise InputError("the model's chat template does not show each message with a picture once")
+    return [segment for segment in found if segment.text or segment.picture]
 
 
 def _refuse(message: str) -> NoReturn:
@@ -143,7 +182,15 @@ class ChatTemplate:
         return text if think else closed_thought(text)
 
     def _render_frame(self, roles: tuple[str, ...], think: bool) -> Frame:
-        return frame_of(self._rendered(marked_messages(roles), think=think), roles)
+        """Contents are texts; where a template does not show these, lists of one part."""
+        messages = marked_messages(roles)
+        try:
+            return frame_of(self._rendered(messages, think=think), roles)
+        except InputError as error:
+            try:
+                return frame_of(self._rendered(in_parts(messages), think=think), roles)
+            except InputError:
+                raise error from error.__cause__
 
     def _segments_with_tools(self, prompt: Prompt, think: bool) -> list[Segment]:
         """A prompt in which tools stand. Nothing of it is kept: what they hold differs."""
@@ -180,10 +227,19 @@ class ChatTemplate:
         if not prompt.messages:
             raise InputError("the prompt has no message")
         if prompt.has_tools:
-            return self._segments_with_tools(prompt, think)
-        frame = self._frame(tuple(message.role for message in prompt.messages), think)
-        return segments_of(frame, prompt)
+            segments = self._segments_with_tools(prompt, think)
+        else:
+            frame = self._frame(tuple(message.role for message in prompt.messages), think)
+            segments = segments_of(frame, prompt)
+        return with_pictures(segments, prompt) if prompt.has_pictures else segments
 
     def render(self, prompt: Prompt) -> str:
-        """The prompt as one text, for people."""
-        return "".join(segment.text for segment in self.segments(prompt))
+        """The prompt as one text, for people; a picture as its size."""
+        return "".join(map(_for_people, self.segments(prompt)))
+
+
+def _for_people(segment: Segment) -> str:
+    picture = segment.picture
+    if picture is None:
+        return segment.text
+    return f"[picture, {picture.width_px} x {picture.height_px}, {picture.sha256[:12]}]"

@@ -6,20 +6,36 @@ import codecs
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vedette.types import Prompt
+from vedette.errors import CapabilityMissing
+from vedette.types import Picture, Prompt
 
 from .call_form import CallTexts
+from .llama.batch import Vectors
 from .llama.model import Model
+from .sequence import Shown
+from .sight import Sight, ids_of
 from .template import ChatTemplate, Segment
 from .thinking import AFTER, CLOSES
 
 
+def no_projector() -> CapabilityMissing:
+    """The error for a picture that there is nothing to see with."""
+    return CapabilityMissing(
+        "this model sees no pictures: it has no vision projector",
+        hint="name the projector that was made for it: --mmproj FILE",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PromptTokens:
-    """A prompt as token ids; the first `n_shared` are the same for many items."""
+    """A prompt as token ids; the first `n_shared` are the same for many items.
+
+    Where a picture is `shown` stand numbers that are no tokens.
+    """
 
     ids: list[int]
     n_shared: int
+    shown: tuple[Shown, ...] = ()
 
 
 class Tokenizer:
@@ -27,11 +43,12 @@ class Tokenizer:
 
     Text between the template's parts is tokenised on its own and never read as control tokens,
     so an item that contains `<|im_end|>` cannot end its turn, and the tokens of the shared part
-    do not depend on the item.
+    do not depend on the item. `sight` shows the model pictures, where it has a projector.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, sight: Sight | None = None) -> None:
         self._model = model
+        self._sight = sight
         self._template = ChatTemplate(
             model.chat_template, bos=model.special_text("bos"), eos=model.special_text("eos")
         )
@@ -57,21 +74,49 @@ class Tokenizer:
         return self._template.call_texts
 
     def encode(self, prompt: Prompt, *, think: bool = False) -> PromptTokens:
-        """Tokens of a prompt, the assistant's turn opened; with `think`, for a thought first."""
+        """Tokens of a prompt, the assistant's turn opened; with `think`, for a thought first.
+
+        Pictures that have not been seen of late are encoded meanwhile. Raises `InputError`,
+        `CapabilityMissing` for pictures without a projector, and what `Sight.parts` raises.
+        """
         ids: list[int] = []
+        shown: list[Shown] = []
         n_shared: int | None = None
         if prompt.raw is not None:
             return PromptTokens(
                 self._model.tokenize(prompt.raw, add_bos=self._model.adds_bos, special=True), 0
             )
+        n_left = prompt.shared_chars
         for segment in self._template.segments(prompt, think=think):
             if n_shared is None and _ends_sharing(segment, prompt):
-                if prompt.shared_chars:
-                    shared, segment = segment.split(prompt.shared_chars)
+                if not n_left:
+                    n_shared = len(ids)
+                elif n_left >= len(segment.text):  # more of the message may stand behind it
+                    n_left -= len(segment.text)
+                else:
+                    shared, segment = segment.split(n_left)
                     ids.extend(self._cached_ids(shared))
+                    n_shared = len(ids)
+            elif n_shared is None and n_left < prompt.shared_chars:
                 n_shared = len(ids)
-            ids.extend(self._cached_ids(segment))
-        return PromptTokens(ids, n_shared or 0 if prompt.shares else 0)
+            if segment.picture is not None:
+                self._show(segment.picture, ids, shown)
+            else:
+                ids.extend(self._cached_ids(segment))
+        return PromptTokens(ids, n_shared or 0 if prompt.shares else 0, tuple(shown))
+
+    def _show(self, picture: Picture, ids: list[int], shown: list[Shown]) -> None:
+        """Put a picture behind the tokens so far."""
+        if self._sight is None:
+            raise no_projector()
+        n_places = 0
+        for part in self._sight.parts(picture):
+            if not isinstance(part, Vectors):
+                ids.extend(part)
+                continue
+            shown.append(Shown(len(ids), part))
+            ids.extend(ids_of(picture, n_places, len(part)))
+            n_places += len(part)
 
     def render(self, prompt: Prompt) -> str:
         """The prompt as one text, for people."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .replies import AnswerUsage, Reply
+from .replies import AnswerUsage, Beside, Reply
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 
@@ -71,6 +71,7 @@ class ChatReply(Reply):
     model: str
     choices: list[ChatChoice]
     usage: AnswerUsage
+    vedette: Beside | None = None
 
 
 class FunctionDelta(Reply):
@@ -115,6 +116,7 @@ class ChatChunk(Reply):
     model: str
     choices: list[ChatChunkChoice]
     usage: AnswerUsage | None = None
+    vedette: Beside | None = None
 
 
 class TextLogprobs(Reply):

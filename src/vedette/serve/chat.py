@@ -17,7 +17,7 @@ from .answer_replies import ChatChunk, ChatReply
 from .chat_shape import ChatShape
 from .facts import Facts
 from .fields import AnswerFields
-from .messages import NO_SOUND, ChatMessage, talk_of
+from .messages import NO_SOUND, ChatMessage, seen_talk
 from .problems import Refusal
 from .replies import streamed
 from .tool_use import Plan, ToolUse, planned, tool_use
@@ -95,7 +95,9 @@ def chat_router(facts: Facts) -> APIRouter:
     async def chat(body: ChatBody, http: HttpRequest) -> Response:
         """A chat goes on."""
         adapters = body.check(facts)
-        plan = await planned(http, facts, talk_of(body.messages), body.use(), adapters)
+        use = body.use()
+        talk = await seen_talk(body.messages, facts.pictures)
+        plan = await planned(http, facts, talk.messages, use, adapters)
         requests = body.requests(facts, plan, adapters)
         shape = ChatShape(
             body.model,
@@ -105,7 +107,13 @@ def chat_router(facts: Facts) -> APIRouter:
             includes_usage=body.includes_usage,
         )
         return await answered(
-            http, facts.desk, requests, shape, is_streamed=body.stream, n_each=len(requests)
+            http,
+            facts.desk,
+            requests,
+            shape,
+            is_streamed=body.stream,
+            n_each=len(requests),
+            beside=talk,
         )
 
     return router

@@ -12,6 +12,7 @@ from .desk import Desk
 from .fields import LoraScale
 from .metrics import Metrics
 from .options import ServeOptions
+from .pictures import Pictures
 from .problems import Refusal
 
 
@@ -26,6 +27,7 @@ class Facts:
         self.desk = Desk(backend, options.max_requests, watch=self.metrics.watch)
         self.metrics.answers_from(lambda: self.desk.n_under_way)
         self.deadline_s = options.deadline_s
+        self.pictures = Pictures(backend, fetch=options.fetch_pictures)
         self.personas = Personas(backend, self.model, options.personas, options.adapters_dir)
 
     @property

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import orjson
 from pydantic import Field
 
-from vedette.types import Message, ToolCall
+from vedette.pictures.content import joined
+from vedette.types import Message, Picture, Placed, ToolCall
 
 from .body import Body
+from .pictures import Pictures, Talk, check_number, urls_in
 from .problems import Refusal
 
 NO_SOUND = "this server reads and writes text"
 
 
-class TextPart(Body):
-    """A part of a message."""
+class ImageUrl(Body):
+    """A picture as a data URL."""
+
+    url: str
+    refused: ClassVar = {"detail": (("auto",), "pictures are shown as the model was made for")}
+
+
+class ContentPart(Body):
+    """A part of a message: a text, or a picture."""
 
     type: str
     text: str | None = None
+    image_url: ImageUrl | None = None
     refused: ClassVar = dict.fromkeys(
-        ("image_url", "input_audio", "file"), ((), "this server reads text only")
+        ("input_audio", "file"), ((), "this server reads texts and pictures only")
     )
 
 
@@ -46,7 +56,7 @@ class ChatMessage(Body):
     """A turn of a chat. What an assistant's turn has beside its text may be sent back empty."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | Annotated[list[TextPart], Field(min_length=1)] | None = None
+    content: str | Annotated[list[ContentPart], Field(min_length=1)] | None = None
     tool_calls: list[SentCall] | None = None
     tool_call_id: str | None = None
     refused: ClassVar = {
@@ -58,10 +68,22 @@ class ChatMessage(Body):
     }
 
 
-def talk_of(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    """The turns as a backend takes them; parts are joined by line breaks.
+Load: TypeAlias = Callable[[str, str], Picture]
+"""What makes a picture of a URL; the second is the field to name where that cannot be."""
 
-    Raises `Refusal` for calls and results that do not belong together.
+
+async def seen_talk(messages: Sequence[ChatMessage], pictures: Pictures) -> Talk:
+    """The turns as the backend can take them. Raises `Refusal`, and what `Pictures.talk` does."""
+    n_pictures = urls_in([message.content for message in messages], "image_url")
+    check_number(n_pictures)
+    return await pictures.talk(lambda: talk_of(messages, pictures.load), has_some=n_pictures > 0)
+
+
+def talk_of(messages: Sequence[ChatMessage], load: Load) -> tuple[Message, ...]:
+    """The turns, their pictures loaded; texts that follow each other are parted by line breaks.
+
+    Raises `Refusal` for calls and results that do not belong together, and for pictures that are
+    none or stand in a turn that is not the user's.
     """
     talk: list[Message] = []
     numbers: dict[str, int] = {}  # of the calls, by their ids
@@ -74,36 +96,53 @@ def talk_of(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
         for sent in calls:
             numbers[sent.id] = n_calls
             n_calls += 1
+        text, placed = _content_of(message, place, load)
         talk.append(
             Message(
                 "system" if message.role == "developer" else message.role,
-                _content_of(message, place),
+                text,
                 tuple(
                     _call_of(sent.function.name, sent.function.arguments, place) for sent in calls
                 ),
                 _number_of(message, numbers, place),
+                placed,
             )
         )
     return tuple(talk)
 
 
-def _content_of(message: ChatMessage, place: str) -> str:
+def _content_of(message: ChatMessage, place: str, load: Load) -> tuple[str, tuple[Placed, ...]]:
     if message.content is None:
         if message.role == "assistant" and message.tool_calls:
-            return ""
+            return "", ()
         raise Refusal(f"{place}.content is missing", param=f"{place}.content")
     if isinstance(message.content, str):
-        return message.content
-    return "\n".join(_text_of(part) for part in message.content)
+        return message.content, ()
+    parts = [
+        _part(part, message.role, f"{place}.content.{at}", load)
+        for at, part in enumerate(message.content)
+    ]
+    return joined(parts)
 
 
-def _text_of(part: TextPart) -> str:
-    if part.type != "text" or part.text is None:
+def _part(part: ContentPart, role: str, place: str, load: Load) -> str | Picture:
+    given = {"text": part.text, "image_url": part.image_url}
+    if part.type not in given:
         raise Refusal(
-            f"a part of a message must be of type text and have a text, not {part.type!r}",
-            param="messages",
+            f"{place}.type must be text or image_url, not {part.type!r}", param=f"{place}.type"
         )
-    return part.text
+    if given[part.type] is None or sum(value is not None for value in given.values()) > 1:
+        raise Refusal(f"{place}: a part of type {part.type} has a {part.type}", param=place)
+    if part.image_url is None:
+        return part.text or ""
+    return load(of_user(part.image_url.url, role, place), f"{place}.image_url.url")
+
+
+def of_user(url: str, role: str, place: str) -> str:
+    """The URL of a picture. Raises `Refusal` for one that another than the user shows."""
+    if role != "user":
+        raise Refusal(f"{place}: only a user's turn has pictures, not the {role}'s", param=place)
+    return url
 
 
 def _number_of(message: ChatMessage, numbers: dict[str, int], place: str) -> int:

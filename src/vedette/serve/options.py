@@ -25,7 +25,8 @@ class ServeOptions:
     with scopes and rates. At most `max_requests` answers are under way or waiting at once, a body
     has at most `max_body_bytes` and must begin to come within `read_s`, an answer for which no
     `max_tokens` is asked has at most `max_tokens`, and is given `deadline_s`. With `red_lines`, a
-    task whose words cross a red line is refused unless it is forced.
+    task whose words cross a red line is refused unless it is forced. With `fetch_pictures`
+    pictures may come from http(s) URLs.
     """
 
     model: str = ""
@@ -39,6 +40,7 @@ class ServeOptions:
     personas: tuple[Persona, ...] = ()
     adapters_dir: Path | None = None
     red_lines: bool = True
+    fetch_pictures: bool = False
 
 
 def is_loopback(host: str) -> bool:

@@ -65,6 +65,26 @@ class ModelList(Reply):
     models: list[ModelReply]
 
 
+class PictureTold(Reply):
+    """What became of a picture: it was shown to the model, or its text was read off it.
+
+    `text` is what the model was given then, and `confidence` the reader's own, from 0 to 1.
+    """
+
+    sha256: str
+    read_by: Literal["projector", "ocr"]
+    lines: int | None = None
+    confidence: float | None = None
+    text: str | None = None
+    unsure_lines: int | None = None
+
+
+class Beside(Reply):
+    """What an answer says beside what OpenAI's does, where the request has pictures."""
+
+    pictures: list[PictureTold]
+
+
 class CachedTokens(Reply):
     """The part of a prompt that was in the cache."""
 

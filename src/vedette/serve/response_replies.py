@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from .answer_replies import ChatToken
-from .replies import CachedTokens, Reply
+from .replies import Beside, CachedTokens, Reply
 
 
 class TextOutput(Reply):
@@ -98,6 +98,7 @@ class ResponseReply(Reply):
     service_tier: Literal["default"]
     store: Literal[False]
     truncation: Literal["disabled"]
+    vedette: Beside | None = None
 
 
 class ResponseEvent(BaseModel):

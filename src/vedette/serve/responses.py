@@ -19,7 +19,7 @@ from .facts import Facts
 from .forms import ANY_OBJECT, schema_constraint
 from .problems import Refusal
 from .replies import streamed
-from .response_items import talk_of_items
+from .response_items import seen_items
 from .response_replies import LAST, ResponseEvent, ResponseReply
 from .response_shape import ResponseShape
 from .tool_use import Plan, ToolUse, planned, tool_use
@@ -195,12 +195,15 @@ def response_router(facts: Facts) -> APIRouter:
     async def respond(body: ResponseBody, http: HttpRequest) -> Response:
         """A chat goes on, as OpenAI's newer API has it. Nothing is stored."""
         adapters = body.check(facts)
-        talk = talk_of_items(body.input, body.instructions)
-        plan = await planned(http, facts, talk, body.use(), adapters)
+        use = body.use()
+        talk = await seen_items(body.input, body.instructions, facts.pictures)
+        plan = await planned(http, facts, talk.messages, use, adapters)
         shape = ResponseShape(
             body.model, body.echo, calls=plan.calls, tells_logprobs=body.tells_logprobs
         )
         requests = [body.request(facts, plan, adapters)]
-        return await answered(http, facts.desk, requests, shape, is_streamed=body.stream)
+        return await answered(
+            http, facts.desk, requests, shape, is_streamed=body.stream, beside=talk
+        )
 
     return router

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from fastapi import Request as HttpRequest
 from fastapi.responses import Response, StreamingResponse
@@ -15,6 +15,7 @@ from vedette.types import Completion, Request
 from .desk import Desk, events
 from .due_tokens import DueTokens
 from .faults import told
+from .pictures import Talk
 from .problems import OWN_FAULT
 from .shapes import Shape
 
@@ -30,15 +31,16 @@ async def streamed(
     shape: Shape,
     *,
     n_each: int,
+    beside: Talk,
 ) -> Response:
     """The stream of these answers.
 
     It begins with the first text, so that an error before it is an HTTP error; raises what the
     desk raises. An error after that is an event, the last one.
     """
-    chunks = _chunks(http, desk, requests, shape, n_each)
+    chunks = _chunks(http, desk, requests, shape, n_each, beside)
     first = await anext(chunks)
-    return EventStream(first, chunks)
+    return EventStream(first, chunks, beside.headers)
 
 
 async def _chunks(
@@ -47,6 +49,7 @@ async def _chunks(
     requests: Sequence[Request],
     shape: Shape,
     n_each: int,
+    beside: Talk,
 ) -> AsyncGenerator[bytes]:
     completions: dict[int, Completion] = {}
     has_begun = False
@@ -56,7 +59,10 @@ async def _chunks(
             async for event in events(http, handles):
                 if not has_begun:
                     has_begun = True
-                    yield b"".join(map(shape.framed, shape.opening(len(requests))))
+                    opening = shape.opening(len(requests))
+                    if opening:
+                        opening[0] = {**opening[0], **beside.field}
+                    yield b"".join(map(shape.framed, opening))
                 if event is None:
                     yield PING
                     continue
@@ -86,11 +92,13 @@ async def _chunks(
 class EventStream(StreamingResponse):
     """Closes its chunks however it ends, so that nothing runs on for a client that left."""
 
-    def __init__(self, first: bytes, chunks: AsyncGenerator[bytes]) -> None:
+    def __init__(
+        self, first: bytes, chunks: AsyncGenerator[bytes], headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(
             _joined(first, chunks),
             media_type="text/event-stream",
-            headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+            headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **(headers or {})},
         )
         self._chunks = chunks
 

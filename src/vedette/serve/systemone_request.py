@@ -23,7 +23,7 @@ EXTENSION = "vedette"
 MOST_QUESTIONS = 4096
 MOST_IMAGES = 8
 MOST_NESTED = 32
-NO_PROJECTOR = "is not supported: the model has no vision projector"
+NO_PROJECTOR = "is not supported: this route shows a model texts only"
 
 _KEYS = ("model", "state", "questions", "images", "videos", "files", "stream", EXTENSION)
 

@@ -19,7 +19,7 @@ from vedette.types import Prompt, Request
 
 from .body import Body
 from .facts import Facts
-from .messages import ChatMessage, talk_of
+from .messages import ChatMessage, seen_talk
 from .problems import AsciiJson
 from .replies import ContentReply, PromptReply, TokenList
 
@@ -75,7 +75,8 @@ def token_router(facts: Facts) -> APIRouter:
         """A chat as the model reads it."""
         if not isinstance(facts.backend, LocalBackend | LlamaServerBackend):
             raise CapabilityMissing("the chat template is the server's secret")
-        prompt = Prompt(messages=in_words(talk_of(body.messages)))
+        talk = await seen_talk(body.messages, facts.pictures)
+        prompt = Prompt(messages=in_words(talk.messages))
         shown = await asyncio.to_thread(facts.backend.show_prompt, Request(prompt=prompt))
         return AsciiJson({"prompt": shown})
 

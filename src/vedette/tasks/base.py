@@ -49,6 +49,16 @@ class ShowsSchema(Protocol):
 
 
 @runtime_checkable
+class Sees(Protocol):
+    """A task that can be given a picture: it only puts an item's text into its prompt."""
+
+    @property
+    def why_text(self) -> str:
+        """Why it needs the text of a picture all the same; empty if it does not."""
+        ...
+
+
+@runtime_checkable
 class TakesForm(Protocol):
     """A task that takes no text but those of a certain form, such as a diff."""
 

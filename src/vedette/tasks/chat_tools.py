@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import orjson
 
@@ -30,8 +31,8 @@ def in_words(messages: Sequence[Message]) -> tuple[Message, ...]:
     for message in messages:
         if message.role == "tool":
             _add_to_user(turns, _result(calls[message.call], message.content))
-        elif message.content or not message.calls:
-            turns.append(Message(message.role, message.content))
+        elif message.content or message.pictures or not message.calls:
+            turns.append(Message(message.role, message.content, pictures=message.pictures))
     return tuple(turns)
 
 
@@ -44,7 +45,8 @@ def with_tools_in_words(messages: Sequence[Message], tools: Sequence[Tool]) -> t
             _add_to_user(turns, _result(calls[message.call], message.content))
         elif message.calls:
             texts = [message.content, written_calls(message.calls)]
-            turns.append(Message(message.role, "\n".join(filter(None, texts))))
+            text = "\n".join(filter(None, texts))
+            turns.append(Message(message.role, text, pictures=message.pictures))
         else:
             turns.append(message)
     told = fill(
@@ -74,6 +76,6 @@ def _result(call: ToolCall, returned: str) -> str:
 def _add_to_user(turns: list[Message], text: str) -> None:
     """What a tool says is for the model to read, as what the user says is."""
     if turns and turns[-1].role == "user":
-        turns[-1] = Message("user", f"{turns[-1].content}\n\n{text}")
+        turns[-1] = replace(turns[-1], content=f"{turns[-1].content}\n\n{text}")
     else:
         turns.append(Message("user", text))

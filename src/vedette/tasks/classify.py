@@ -105,6 +105,11 @@ class Classify:
         }
 
     @property
+    def why_text(self) -> str:
+        """See `Sees`."""
+        return "evidence is copied from the text" if self.evidence else ""
+
+    @property
     def has_prior(self) -> bool:
         """Whether the scores lean towards some labels whatever the text is."""
         return True

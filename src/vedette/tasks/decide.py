@@ -93,6 +93,11 @@ class Decide:
             ],
         }
 
+    @property
+    def why_text(self) -> str:
+        """See `Sees`: it does not."""
+        return ""
+
     def key(self, backend: Identified) -> str:
         """What a calibration is made for: the questions, the prompt, the orders and the model."""
         return key_of({**self._asked_as, "both_orders": self.both_orders}, backend)

@@ -145,6 +145,11 @@ class Extract:
         return outline(self.schema) + self._form if self.prompt_schema else ""
 
     @property
+    def why_text(self) -> str:
+        """See `Sees`."""
+        return "what its fields may be depends on the text" if self._reads_input else ""
+
+    @property
     def identity(self) -> dict[str, Json]:
         """What the answers depend on."""
         return {

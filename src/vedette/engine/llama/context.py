@@ -12,7 +12,7 @@ from vedette.errors import EngineFailed
 
 from . import library
 from .adapter import NO_ADAPTERS, AdapterSet
-from .batch import Batch
+from .batch import Batch, VectorBatch, Vectors
 from .model import Model
 
 # ggml_type numbers
@@ -104,7 +104,17 @@ class Context:
         self.adapters = adapters
         return True
 
-    def decode(self, batch: Batch) -> None:
+    def show(self, seq_id: int, shown: Vectors, start_pos: int) -> None:
+        """Put vectors into the cache where tokens would stand. Raises `EngineFailed`."""
+        if shown.is_whole:
+            llama_cpp.llama_set_causal_attn(self.pointer, False)
+        try:
+            self.decode(VectorBatch(seq_id, shown.values, start_pos))
+        finally:
+            if shown.is_whole:
+                llama_cpp.llama_set_causal_attn(self.pointer, True)
+
+    def decode(self, batch: Batch | VectorBatch) -> None:
         """Run the batch; its tokens are in the cache afterwards. Raises `EngineFailed`."""
         status = llama_cpp.llama_decode(self.pointer, batch.struct)
         if status != 0:

@@ -15,7 +15,8 @@ _started = False
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
-def _keep(level: int, text: bytes, _user_data: ctypes.c_void_p) -> None:
+def keep_line(level: int, text: bytes, _user_data: ctypes.c_void_p) -> None:
+    """Takes a line of the log of llama.cpp, or of a library beside it."""
     line = text.decode("utf-8", "replace").rstrip()
     if line:
         _log.append(line)
@@ -26,7 +27,7 @@ def start() -> None:
     global _started
     with _lock:
         if not _started:
-            llama_cpp.llama_log_set(_keep, ctypes.c_void_p(0))
+            llama_cpp.llama_log_set(keep_line, ctypes.c_void_p(0))
             llama_cpp.llama_backend_init()
             _started = True
 

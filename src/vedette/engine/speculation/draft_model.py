@@ -104,6 +104,9 @@ class DraftSource:
 
     def propose(self, sequence: Sequence, work: Generation, most: int) -> Proposal | None:
         """See `Source.propose`."""
+        if sequence.shown:
+            work.guessing.why_not = "a draft sees no pictures"
+            return None
         seconds = self._guess_s()
         if seconds is None or self._failure:
             work.guessing.why_not = self._failure

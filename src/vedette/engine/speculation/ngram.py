@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Sequences
+from itertools import takewhile
 
 from vedette.engine.generate import Generation
 from vedette.engine.sequence import Sequence
@@ -45,7 +46,7 @@ class NgramSource:
         found = index.find(sequence.tokens)
         if found is None:
             return None
-        tokens = continuation(sequence.tokens, found.at, most)
+        tokens = [*takewhile(_is_token, continuation(sequence.tokens, found.at, most))]
         if work.matcher is not None:
             del tokens[work.matcher.n_legal(tokens) :]
         if not tokens:
@@ -67,3 +68,8 @@ class NgramSource:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _is_token(number: int) -> bool:
+    """The numbers below 0 are places of a picture."""
+    return number >= 0
