@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vedette.errors import VedetteError
 from vedette.models.adapter_writer import write_adapter
 from vedette.models.gguf_header import read_header
 from vedette.models.locate import locate
@@ -36,5 +37,10 @@ def write_random_adapter(model: str, path: Path, seed: int = 0) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: python examples/random_adapter.py MODEL FILE [SEED]")
     name, file, *seed = sys.argv[1:]
-    write_random_adapter(name, Path(file), *map(int, seed))
+    try:
+        write_random_adapter(name, Path(file), *map(int, seed))
+    except VedetteError as error:
+        sys.exit(str(error))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from vedette.backends.local import LocalBackend
 from vedette.engine.options import EngineOptions
@@ -27,3 +31,14 @@ def test_it_loads_and_changes_what_the_model_says(tiny_full, tmp_path):
         assert max(abs(a - b) for a, b in zip(plain.vector, wild.vector, strict=True)) > 0.1
     finally:
         backend.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [([], "usage: "), (["nope", "x.gguf"], "no model is called 'nope'")]
+)
+def test_what_it_cannot_do_is_one_line(arguments, said):
+    command = [sys.executable, str(EXAMPLE), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
